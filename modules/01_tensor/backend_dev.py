@@ -1,0 +1,274 @@
+# %% [markdown]
+# # Where arrays live
+#
+# Given code: nothing to solve here. A tensor's array decides where its arithmetic happens: a NumPy
+# array on the CPU, a CuPy array on a CUDA device. This file is the only one that knows both, and
+# it never imports CuPy to *ask* a question: a library that was not imported has made no arrays.
+
+# %%
+#| default_exp core.backend
+
+# %%
+import ctypes
+import itertools
+import os
+import sys
+import threading
+import weakref
+
+import numpy as np
+
+# %% [markdown]
+# ## Which library, which device
+
+# %%
+#| export
+def array_module(x):
+    """The library that made the array `x` (numpy or cupy); numpy for plain Python numbers."""
+    if isinstance(x, np.ndarray):
+        return np
+    cupy = sys.modules.get("cupy")
+    return cupy if cupy is not None and isinstance(x, cupy.ndarray) else np
+
+
+def is_array(x):
+    """True for an array of either library, also a 0-d one; False for numbers and lists."""
+    return isinstance(x, np.ndarray) or array_module(x) is not np
+
+
+# %%
+#| export
+class device:
+    """A place for arrays: `device("cpu")`, `device("cuda")` or `device("cuda:1")`, as in PyTorch.
+
+    Equal to another device, or to a string, that names the same place.
+    """
+    def __init__(self, name="cpu", index=None):
+        kind, _, number = str(name).partition(":")
+        if kind not in ("cpu", "cuda") or (number and not number.isdigit()):
+            raise RuntimeError(f"device({str(name)!r}): no such device. "
+                               "There are 'cpu', 'cuda' and 'cuda:0', 'cuda:1', ...")
+        self.type = kind
+        self.index = int(number) if number else index
+
+    def __str__(self): return self.type if self.index is None else f"{self.type}:{self.index}"
+    def __repr__(self):
+        return f"device(type={self.type!r}" + (f", index={self.index})" if self.index is not None else ")")
+    def __eq__(self, other):
+        if isinstance(other, str):
+            other = device(other)
+        return (isinstance(other, device) and self.type == other.type
+                and (self.index or 0) == (other.index or 0))
+    def __hash__(self): return hash((self.type, self.index or 0))
+
+
+CPU = device("cpu")
+
+
+def device_of(array):
+    """The device that holds `array`."""
+    if isinstance(array, np.ndarray) or array_module(array) is np:
+        return CPU
+    return device("cuda", array.device.id)
+
+
+# %% [markdown]
+# ## Moving, only when asked
+#
+# There is no implicit copy between devices anywhere: these two functions are the only way.
+
+# %%
+#| export
+_why_no_cuda = None                # the reason CUDA cannot be used, found once, shown when asked
+
+
+def cuda_problem():
+    """Why CUDA cannot be used here, in a sentence; an empty string if it can."""
+    global _why_no_cuda
+    if _why_no_cuda is None:
+        try:
+            import cupy
+            _why_no_cuda = "" if cupy.cuda.is_available() else "CuPy finds no usable CUDA device"
+        except Exception as error:         # a broken CUDA install raises errors of many classes
+            _why_no_cuda = f"CuPy cannot be imported ({type(error).__name__}: {error})"
+    return _why_no_cuda
+
+
+def cuda_available():
+    """True if arrays can live on a CUDA device here."""
+    return not cuda_problem()
+
+
+def to_device(array, where):
+    """`array` on the device `where`, itself if it is there already."""
+    where = where if isinstance(where, device) else device(where)
+    if device_of(array) == where:
+        return array
+    if where.type == "cpu":
+        return to_numpy(array)
+    if cuda_problem():
+        raise RuntimeError(f"to({str(where)!r}): {cuda_problem()}. Install the extra [gpu] on a machine "
+                           "with an NVIDIA GPU, or stay on 'cpu'.")
+    import cupy
+    with cupy.cuda.Device(where.index or 0):
+        return cupy.asarray(array)
+
+
+def to_numpy(array):
+    """A NumPy array with the numbers of `array`; no copy if it is one."""
+    return array if isinstance(array, np.ndarray) else array.get()
+
+
+# %%
+#| export
+def shares_memory(x, y):
+    """True if a write into one array may be seen in the other."""
+    return array_module(x).may_share_memory(x, y)
+
+
+# %% [markdown]
+# ## Who wrote here last?
+#
+# Module 05 will want to know whether an array that a gradient needs was changed in the meantime.
+# Each in-place write says so here; an op pays nothing for it.
+
+# %%
+#| export
+class WriteLog:
+    """When each piece of memory was last written in place, on the clock that also numbers nodes.
+
+    The clock runs down, so that the newest has the smallest number. `last` is the latest write of
+    all: whoever is newer than that need not look further.
+    """
+    def __init__(self):
+        self.clock, self.last, self._written = itertools.count(0, -1), 1, {}
+
+    def note(self, array):
+        """`array` was written just now."""
+        memory = _memory(array)
+        if len(self._written) > 10_000:
+            self._written = {k: v for k, v in self._written.items() if v[1]() is not None}
+        self.last = next(self.clock)
+        self._written[id(memory)] = self.last, weakref.ref(memory)
+
+    def since(self, array, order):
+        """True if the memory of `array` was written after the time `order`."""
+        memory = _memory(array)
+        time, written = self._written.get(id(memory), (order, None))
+        return time < order and written() is memory
+
+
+def _memory(array):
+    """The array that owns the memory which `array` looks at."""
+    while is_array(array.base):
+        array = array.base
+    return array
+
+
+writes = WriteLog()
+wrote = writes.note
+
+# %% [markdown]
+# ## Random numbers
+#
+# One generator for each thread and device. `manual_seed` sets the seed of the process: the thread
+# that calls it starts again from that seed, and a thread started later gets a stream of its own.
+
+# %%
+#| export
+class Generator:
+    """A source of random numbers on one device, with PyTorch's `manual_seed` and `initial_seed`."""
+    def __init__(self, device="cpu"):
+        self.device = device if not isinstance(device, str) else globals()["device"](device)
+        self.manual_seed(int.from_bytes(os.urandom(7), "little"))
+
+    def manual_seed(self, seed):
+        """Start again from `seed`; returns the generator."""
+        self._seed = seed
+        if self.device.type == "cpu":
+            self.random = np.random.default_rng(abs(seed))
+        else:
+            import cupy
+            with cupy.cuda.Device(self.device.index or 0):
+                self.random = cupy.random.default_rng(abs(seed))
+        return self
+
+    def seed(self):
+        """Start from a seed nobody chose; returns it."""
+        return self.manual_seed(int.from_bytes(os.urandom(7), "little"))._seed
+
+    def initial_seed(self): return self._seed
+
+    def get_state(self):
+        """What `set_state` needs to go on from here: a dictionary of plain numbers and strings."""
+        return self.random.bit_generator.state
+
+    def set_state(self, state): self.random.bit_generator.state = state
+
+
+class _PerThreadGenerators(threading.local):
+    def __init__(self): self.by_device, self.seed = {}, None
+
+
+_generators = _PerThreadGenerators()
+_process_seed = None               # what manual_seed was last called with
+_streams = 0                       # threads that have drawn since then: each gets a number
+_streams_lock = threading.Lock()
+
+
+def default_generator(where=CPU):
+    """This thread's generator on the device `where`."""
+    global _streams
+    mine = _generators
+    if where not in mine.by_device:
+        generator = Generator(where)
+        if _process_seed is not None:
+            if mine.seed is None:
+                with _streams_lock:
+                    _streams += 1
+                    mine.seed = _process_seed + 2 ** 32 * _streams
+            generator.manual_seed(mine.seed)
+        mine.by_device[where] = generator
+    return mine.by_device[where]
+
+
+def manual_seed(seed):
+    """Seed every generator of this thread; threads that start later get streams derived from it.
+
+    Returns this thread's CPU generator.
+    """
+    global _process_seed, _streams
+    with _streams_lock:
+        _process_seed, _streams = seed, 0
+    _generators.seed = seed
+    for generator in _generators.by_device.values():
+        generator.manual_seed(seed)
+    return default_generator()
+
+
+# %% [markdown]
+# ## Memory that stays
+#
+# A training step makes and frees the same arrays again and again. glibc gives large ones back to
+# the kernel, which hands them out again page by page, each filled with zeros: for a small GPT
+# that is 9,000 page faults a step and a quarter of its time. Two calls tell glibc to keep them.
+
+# %%
+#| export
+def keep_freed_memory():
+    """Ask glibc to keep what arrays free; True if it agreed. `TINYTORCH_MALLOC=0` turns it off.
+
+    Peak memory does not change. On other C libraries nothing happens.
+    """
+    if os.environ.get("TINYTORCH_MALLOC") == "0":
+        return False
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return False
+    M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3              # malloc.h
+    return bool(mallopt(M_MMAP_THRESHOLD, 1 << 30) or mallopt(M_MMAP_THRESHOLD, 1 << 25)) and bool(
+        mallopt(M_TRIM_THRESHOLD, (1 << 31) - 1))
+
+
+keep_freed_memory()

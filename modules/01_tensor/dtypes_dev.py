@@ -1,0 +1,87 @@
+# %% [markdown]
+# # Kinds of numbers
+#
+# Given code: nothing to solve here. Which dtype comes out when an int64 array meets a float32 one,
+# or an array meets a Python number? NumPy and PyTorch disagree in places; here PyTorch is right.
+
+# %%
+#| default_exp core.dtypes
+
+# %%
+import functools
+
+import numpy as np
+from backend_dev import device_of, is_array
+
+# %%
+#| export
+float16, float32, float64 = np.dtype("float16"), np.dtype("float32"), np.dtype("float64")
+int8, int32, int64 = np.dtype("int8"), np.dtype("int32"), np.dtype("int64")
+uint8, bool_ = np.dtype("uint8"), np.dtype("bool")
+
+CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2}       # a wider category wins: bool < integer < float
+
+
+def promote_types(a, b):
+    """PyTorch's common dtype of two: like NumPy's, but an integer never widens a float."""
+    if "f" in (a.kind, b.kind) and a.kind != b.kind:
+        return a if a.kind == "f" else b
+    return np.promote_types(a, b)
+
+
+def result_type(*inputs):
+    """The dtype of arithmetic between arrays and numbers, as in PyTorch.
+
+    Arrays with dimensions decide. 0-d arrays, and after them Python numbers, have a say only if
+    they are of a higher category (bool < integer < float).
+    """
+    groups = [], [], []                             # with dimensions, 0-d, Python numbers
+    for x in inputs:
+        if isinstance(x, bool): groups[2].append(bool_)
+        elif isinstance(x, int): groups[2].append(int64)
+        elif isinstance(x, float): groups[2].append(float32)
+        elif isinstance(x, np.generic): groups[2].append(float32 if x.dtype.kind == "f" else x.dtype)
+        elif is_array(x): groups[0 if x.ndim else 1].append(x.dtype)
+    dtype = bool_
+    for group in groups:
+        if group:
+            wider = functools.reduce(promote_types, group)
+            if dtype is bool_ or CATEGORY[wider.kind] > CATEGORY[dtype.kind]:
+                dtype = wider
+    return dtype
+
+# %% [markdown]
+# ## The result of an op, and its errors
+#
+# One look at the result is enough: float32 arrays with dimensions are left as they are, everything
+# else comes here. Looking at every input instead would cost three times as much.
+
+# %%
+#| export
+def settle(array, arrays, promote=True):
+    """The result of an op as PyTorch would have it: its dtype, and an array where NumPy gives a scalar."""
+    if promote:
+        dtype = result_type(*arrays)
+        if array.dtype.kind == "f":
+            array = array.astype(dtype if dtype.kind == "f" else float32, copy=False)
+        elif len({a.ndim == 0 for a in arrays if is_array(a)}) == 2 and array.dtype.kind == "i":
+            array = array.astype(dtype, copy=False)          # int8 array + 0-d int64 array
+    return np.asarray(array) if isinstance(array, np.generic) else array
+
+
+def explained(error, name, arrays):
+    """The error that PyTorch would raise in place of the array library's `error` in op `name`."""
+    typed = [a for a in arrays if is_array(a)]
+    shapes = " and ".join([str(a.shape) for a in typed])
+    devices = sorted({str(device_of(a)) for a in typed})
+    if len(devices) > 1:
+        return RuntimeError(f"{name} got tensors on {' and '.join(devices)}: they must be on one device. "
+                            f"Move one of them: x.to({devices[0]!r}).")
+    if isinstance(error, np.exceptions.AxisError):
+        return IndexError(f"{name} of shape {shapes}: dimension out of range ({error}).")
+    if isinstance(error, (ValueError, OverflowError)):
+        return RuntimeError(f"{name} of shapes {shapes}: {error}.")
+    if isinstance(error, TypeError) and "ufunc" in str(error) or "boolean" in str(error):
+        return RuntimeError(f"{name} is not defined for {' and '.join([str(a.dtype) for a in typed])}: "
+                            f"{error}.")
+    return error

@@ -1,0 +1,71 @@
+"""What is not compared, and why: one line each, in words a reader can disagree with.
+
+An exclusion names a feature that the library leaves out on purpose. It is never there to excuse a
+wrong number, and one that excludes nothing is an error (test_table.py).
+"""
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Callable
+
+import torch
+
+from .frameworks import convert
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """Leaves out the samples of `op` (a name or pattern) for which `when` holds."""
+    op: str
+    when: Callable
+    why: str
+    aspect: str = "*"             # values, specials, gradients, differences, second or errors
+
+    def covers(self, case, aspect, sample):
+        return (fnmatchcase(aspect, self.aspect)
+                and (fnmatchcase(case.id, self.op) or fnmatchcase(case.info.full_name, self.op))
+                and self.when(sample))
+
+
+def leaves(sample):
+    """Everything in the sample that is no list, tuple or dictionary."""
+    found = []
+    convert((sample.input, sample.args, sample.kwargs), found.append)
+    return found
+
+
+def uses_dtype(*dtypes):
+    """The sample holds a tensor of one of these dtypes, or asks for one."""
+    def when(sample):
+        return any((v.dtype if isinstance(v, torch.Tensor) else v) in dtypes
+                   for v in leaves(sample) if isinstance(v, (torch.Tensor, torch.dtype)))
+    return when
+
+
+def uses_number(kind):
+    return lambda sample: any(isinstance(v, kind) for v in leaves(sample))
+
+
+def uses_keyword(*names):
+    return lambda sample: any(name in sample.kwargs for name in names)
+
+
+def always(sample): return True
+
+
+COMPLEX = (torch.complex32, torch.complex64, torch.complex128)
+
+EXCLUSIONS = [
+    Exclusion("*", uses_dtype(*COMPLEX), "There are no complex tensors."),
+    Exclusion("*", uses_number(complex), "There are no complex tensors."),
+    Exclusion("*", uses_dtype(torch.bfloat16), "NumPy has no bfloat16."),
+    Exclusion("*", uses_keyword("out"), "There is no out=: results are new tensors."),
+    Exclusion("__r*__", lambda sample: not isinstance(sample.input, torch.Tensor),
+              "The method of a Python number is Python's.", "errors"),
+    Exclusion("float", always, "float32 cannot see a step of 1e-6.", "differences"),
+    Exclusion("half", always, "float16 cannot see a step of 1e-6.", "differences"),
+]
+
+
+def excluded(case, aspect, sample):
+    """The reason why this sample is left out, or None."""
+    return next((e.why for e in EXCLUSIONS if e.covers(case, aspect, sample)), None)

@@ -1,0 +1,116 @@
+"""PyTorch's own samples: one case for each name an OpInfo goes by that the library under test has."""
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Callable
+
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo
+
+from .frameworks import convert
+from .table import CALLS, EXPECTED, FUNCTIONS_ONLY, LIMIT, REFERENCE_INPUTS
+
+
+@dataclass(frozen=True)
+class Case:
+    """An operation under one of its names."""
+    name: str                     # "add", "nn.functional.gelu", "Tensor.add"
+    info: object                  # PyTorch's OpInfo
+    call: Callable                # the library's function, given what the OpInfo's samples hold
+    main: bool                    # False for aliases and methods: they get the short programme
+
+    @property
+    def id(self):
+        variant = self.info.variant_test_name
+        return f"{self.name}.{variant}" if variant else self.name
+
+
+def cases(framework):
+    """Every case of PyTorch's database that `framework` has a name for."""
+    found = []
+    for info in op_db:
+        if framework.root is torch and not {info.name, *(a.name for a in info.aliases)} & set(EXPECTED):
+            continue               # the harness on itself: as much as a finished library has
+        call = main_call(framework, info)
+        if call is not None:
+            found.append(Case(info.name, info, call, main=True))
+        for alias in info.aliases:
+            if info.name not in CALLS and framework.find(alias.name) is not None:
+                found.append(Case(alias.name, info, framework.find(alias.name), main=False))
+        if call is not None and has_method(info):
+            found.append(Case(f"Tensor.{info.name}", info, method(info.name), main=False))
+    return found
+
+
+def main_call(framework, info):
+    """The function of the OpInfo's name; where PyTorch has none of that name, the method."""
+    if info.name in CALLS:
+        call = CALLS[info.name]
+        known = framework.find(call.needs) is not None
+        return (lambda *args, **kwargs: call(framework.root, *args, **kwargs)) if known else None
+    if info.op is attribute(torch, info.name):
+        return framework.find(info.name)
+    if attribute(torch, info.name) is None and hasattr(torch.Tensor, info.name):
+        return method(info.name) if hasattr(framework.Tensor, info.name) else None
+    return None                    # PyTorch calls it by an arrangement of its own: CALLS must say how
+
+
+def has_method(info):
+    """Whether the main call is a function and PyTorch has the same thing as a method, too."""
+    return (info.name not in CALLS and info.name not in FUNCTIONS_ONLY
+            and attribute(torch, info.name) is info.op and info.method_variant is not None)
+
+
+def method(name):
+    return lambda x, *args, **kwargs: getattr(x, name)(*args, **kwargs)
+
+
+def attribute(root, dotted):
+    for part in dotted.split("."):
+        root = getattr(root, part, None)
+    return root
+
+
+def samples(case, dtype, requires_grad=False, reference=False):
+    """The OpInfo's samples in one dtype, the same ones each time; evenly thinned above LIMIT."""
+    torch.manual_seed(0)
+    make = case.info.sample_inputs
+    if reference and case.info.name in REFERENCE_INPUTS:
+        make = case.info.reference_inputs
+    every = list(make("cpu", dtype, requires_grad=requires_grad))
+    return every[::-(-len(every) // LIMIT) or 1]
+
+
+def specials(case, dtype):
+    """Samples no OpInfo has: infinities, nan, both zeros and borders of domains, each with each."""
+    edges = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.5, 1e-8, -1e-8, 30.0, -30.0, 100.0, -100.0,
+             float("inf"), float("-inf"), float("nan")]
+    x = torch.tensor(edges, dtype=dtype)
+    if isinstance(case.info, BinaryUfuncInfo):
+        return [plain_sample(x[:, None], x)]
+    if isinstance(case.info, UnaryUfuncInfo):
+        return [plain_sample(x, **case.info.sample_kwargs("cpu", dtype, x)[0])]
+    return []
+
+
+def plain_sample(input, *args, **kwargs):
+    return SimpleNamespace(input=input, args=args, kwargs=kwargs)
+
+
+def describe(sample):
+    """The sample in one line: shapes in place of numbers."""
+    def leaf(value):
+        if not isinstance(value, torch.Tensor):
+            return Shown(str(value) if isinstance(value, torch.dtype) else repr(value))
+        kind = str(value.dtype).removeprefix("torch.")
+        strided = "" if value.is_contiguous() else " strided"
+        values = f"={value.tolist()}" if value.numel() <= 1 else ""
+        return Shown(f"<{kind} {tuple(value.shape)}{strided}{values}>")
+    parts = [repr(convert(value, leaf)) for value in (sample.input, *sample.args)]
+    parts += [f"{name}={convert(value, leaf)!r}" for name, value in sample.kwargs.items()]
+    return ", ".join(parts)
+
+
+class Shown(str):
+    """A string that prints without quotes inside lists and tuples."""
+    __repr__ = str.__str__

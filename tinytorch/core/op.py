@@ -1,0 +1,56 @@
+# Generated from modules/01_tensor/tensor_dev.py by tito export. Edit the lesson, not this file.
+# source sha256 4727564c8fe0a5c65712576cc7ca03e5937fa0cb908262f5560ed707ea245352  body sha256 e360a8ec60404e79f83db5a4a89e565ebc38cc114f943a7caf306ec724949610  # noqa: E501
+"""core.op: built in module 01_tensor."""
+
+from tinytorch.core.base import METHODS, OpBase, this_thread
+from tinytorch.core.dtypes import float32, settle
+
+__all__ = ["Op", "op"]
+
+
+class Op(OpBase):
+    """A function on arrays that can be called with tensors. Called with arrays alone, it gives arrays."""
+    def __call__(self, *inputs, **params):
+        """Unwrap the tensors among `inputs`, compute, wrap the result, tell the recorder."""
+        if params:
+            inputs, params = self.bind(inputs, params)
+        arrays, tensors = [], False
+        for x in inputs:
+            if isinstance(x, Tensor):
+                x, tensors = x.data, True
+            arrays.append(x)
+        forward = self.kernels.get(type(arrays[0]), self.forward) if self.kernels else self.forward
+        try:
+            result = forward(*arrays, **params)
+        except Exception as error:
+            result = self.retry(error, arrays, params)
+        if not tensors:
+            return result[0] if self.keeps else result
+        if self.outputs:
+            out = tuple([Tensor._of(array) for array in result])
+        else:
+            array = result[0] if self.keeps else result
+            if array.dtype is not float32 or not array.shape:   # anything but an ordinary array
+                array = settle(array, arrays, self.promote)
+                if not self.keeps:
+                    result = array
+            out = Tensor._of(array)
+        recorder = this_thread.recorder
+        if recorder is not None:
+            if self.view:
+                self.remember(inputs, params, out)
+            recorder(self, inputs, arrays, params, result, out)
+        return out
+
+
+def op(forward=None, *, method=False, **flags):
+    """Make a function on arrays an `Op`: `@op`, or `@op(keeps=True, method=True, ...)`."""
+    def make(forward):
+        made = Op(forward, **flags)
+        if method:
+            METHODS[made.name] = made
+        return made
+    return make(forward) if forward else make
+
+
+from tinytorch.core.tensor import Tensor  # at the end: the two files need each other  # noqa: E402

@@ -1,0 +1,73 @@
+# Generated from modules/01_tensor/tensor_dev.py by tito export. Edit the lesson, not this file.
+# source sha256 4727564c8fe0a5c65712576cc7ca03e5937fa0cb908262f5560ed707ea245352  body sha256 cdd7eb7a6ab724c766bb99f2aca163bd60028b0c328453602b59c563f1c7a5d3  # noqa: E501
+"""core.tensor: built in module 01_tensor."""
+
+import numpy as np
+
+from tinytorch.core.backend import array_module, is_array, to_device
+from tinytorch.core.base import TensorBase
+
+__all__ = ["Tensor", "as_array", "without_tensors"]
+
+
+def without_tensors(data):
+    """`data` with the array in place of each tensor in it, lists searched too."""
+    first = data
+    while isinstance(first, (list, tuple)) and len(first):
+        first = first[0]
+    if not isinstance(first, Tensor):
+        return data
+    return data.data if isinstance(data, Tensor) else [without_tensors(item) for item in data]
+
+
+def as_array(data, dtype=None):
+    """A new array with the numbers of `data`, in PyTorch's default dtype unless `dtype` is given.
+
+    data: a number, nested lists, an array or a tensor. Raises TypeError for what holds no numbers and
+    ValueError for lists of unequal lengths.
+
+    >>> as_array([1, 2.5])
+    array([1. , 2.5], dtype=float32)
+    """
+    data = without_tensors(data)
+    typed = is_array(data) or isinstance(data, np.generic)
+    try:
+        array = array_module(data).array(data, dtype=dtype)
+    except ValueError as error:
+        raise ValueError(f"tensor of {data!r:.60}: {error}. All lists at one depth need the same length."
+                         ) from None
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"tensor of {data!r:.60}: this holds {array.dtype}, and a tensor holds floats, "
+                        "integers or bools.")
+    if array.dtype == "float64" and dtype is None and not typed:
+        array = array.astype("float32")
+    return array
+
+
+class Tensor(TensorBase):
+    """An array with a shape, a dtype, a device, and a place for a gradient.
+
+    >>> x = Tensor([[1., 2.], [3., 5.]])
+    >>> x - x.mean(0)
+    tensor([[-1.0000, -1.5000],
+            [ 1.0000,  1.5000]])
+
+    data: nested lists or numbers, a NumPy or CuPy array, or a tensor; the numbers are copied.
+    Floats become float32 and integers int64, unless an array or `dtype` says otherwise.
+    Raises TypeError for what holds no numbers, ValueError for lists of unequal lengths.
+    """
+    __slots__ = ()
+
+    def __init__(self, data, dtype=None, device=None, requires_grad=False):
+        array = as_array(data, dtype)
+        self.data = array if device is None else to_device(array, device)
+        self.requires_grad, self.grad, self.node, self.origin = False, None, None, None
+        self.requires_grad_(requires_grad)
+
+    @classmethod
+    def _of(cls, array):
+        """A tensor around `array` itself, unchecked and without a copy: what ops use."""
+        tensor = object.__new__(Tensor)
+        tensor.data, tensor.requires_grad = array, False
+        tensor.grad = tensor.node = tensor.origin = None
+        return tensor

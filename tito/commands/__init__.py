@@ -1,0 +1,1 @@
+"""One file per command; tito.cli loads each when it is called."""

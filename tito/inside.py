@@ -1,0 +1,308 @@
+"""What happens inside a child process: a lesson or tests/NN_name/ runs, and tells what it sees.
+
+Started by runner.py, never part of tito's own process. Student code runs here and may do anything:
+end the process, loop, print without end. So every event is written down as it happens, and only
+the last one, `end`, says that the run is whole.
+"""
+
+import ast
+import codeop
+import contextlib
+import faulthandler
+import importlib
+import io
+import json
+import linecache
+import os
+import sys
+import traceback
+import types
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from tito.checks import _first_line, _methods, is_unwritten
+from tito.explain import explain
+from tito.results import FAILED, PASSED, SKIPPED, UNWRITTEN
+
+PRINT_LIMIT = 10_000  # characters kept of what one check prints
+FILE_LIMIT = 256 * 2**20  # bytes of the largest file that a run may write
+FRAMES = 20  # of a traceback
+
+Tell = Callable[..., None]
+
+
+# ---- a lesson ----
+
+
+def run_lesson(text: str, file: str, tell: Tell, alarm: Callable, only: Iterable[str] | None = None,
+               first: bool = False) -> None:
+    """Runs a lesson's statements, then its groups of checks: all, or `only` those, in that order.
+
+    A statement that fails ends nothing: what does not need it is still checked.
+    With `first`, the run is over at the first thing that fails.
+    """
+    module = types.ModuleType(Path(file).stem)
+    module.__file__ = file
+    sys.modules[module.__name__] = module  # dataclasses and pickle look there
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    if not _statements(text, file, module, tell, alarm) and first:
+        return
+    classes = {name: cls for name, cls in vars(module).items() if name.startswith("Test")
+               and isinstance(cls, type) and cls.__module__ == module.__name__}
+    for name in classes if only is None else [name for name in only if name in classes]:
+        if not _group(classes[name], tell, alarm) and first:
+            return
+
+
+def _statements(text: str, file: str, module, tell: Tell, alarm: Callable) -> bool:
+    try:
+        body = ast.parse(text, file).body
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None) or 1
+        tell("statement", line=line, state=FAILED, detail=explain(error), trace=[(file, line, "")])
+        return False
+    whole, compiler = True, codeop.Compile()  # keeps `from __future__` between statements
+    alarm()
+    for statement in body:
+        with _watched() as seen:
+            exec(compiler(ast.Module([statement], []), file, "exec"), vars(module))
+        if seen.error is not None:
+            whole = False
+            tell("statement", line=statement.lineno, **_account(seen))
+    return whole
+
+
+def _group(cls: type, tell: Tell, alarm: Callable) -> bool:
+    whole = True
+    for name, method in _methods(cls).items():
+        about = dict(group=cls.__name__, name=name,
+                     title=_first_line(cls.__doc__) or cls.__name__,
+                     sentence=_first_line(method.__doc__) or _spoken(name))
+        tell("start", **about)
+        alarm()
+        with _watched() as seen:
+            instance = cls()
+            getattr(instance, "setup_method", lambda: None)()
+            getattr(instance, name)()
+        tell("check", **about, **_account(seen))
+        whole = whole and seen.error is None
+    return whole
+
+
+def _spoken(name: str) -> str:
+    return name.removeprefix("test_").replace("_", " ")
+
+
+@contextlib.contextmanager
+def _watched():
+    """Catches what the block raises, whatever it is, and keeps what it prints."""
+    seen, paper = types.SimpleNamespace(error=None), _Paper()
+    with contextlib.redirect_stdout(paper):
+        try:
+            yield seen
+        except BaseException as error:  # sys.exit() in a lesson is a failure, not an end
+            seen.error = error
+    seen.printed = paper.getvalue()
+
+
+class _Paper(io.StringIO):
+    def write(self, text: str) -> int:
+        return len(text) if self.tell() > PRINT_LIMIT else super().write(text[:PRINT_LIMIT])
+
+
+def _account(seen) -> dict:
+    if seen.error is None:
+        return dict(state=PASSED)
+    return dict(state=UNWRITTEN if is_unwritten(seen.error) else FAILED, detail=explain(seen.error),
+                trace=_frames(seen.error), printed=seen.printed)
+
+
+def _frames(error: BaseException) -> list[tuple[str, int, str]]:
+    """Where an exception came from, innermost last, without tito's own lines."""
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        return [(error.filename, error.lineno, "")]
+    frames = [(frame.f_code.co_filename, line, frame.f_code.co_name)
+              for frame, line in traceback.walk_tb(error.__traceback__)]
+    here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
+    return [frame for frame in frames if not frame[0].startswith(here)][-FRAMES:]
+
+
+# ---- tests/NN_name/ ----
+
+
+def run_tests(job: dict, tell: Tell, alarm: Callable, first: bool = False) -> None:
+    """Runs a tests folder with pytest; the package it sees ends at the job's module."""
+    import pytest
+
+    from tito.lesson import hide_from
+
+    root, ini = job["root"], str(Path(job["scratch"], "pytest.ini"))
+    Path(ini).touch()  # an empty one: no setting of a folder around has a say
+    hide_from(job["number"] + 1, root)
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # others' plugins: slow, and none is needed
+    options = ["--import-mode=importlib", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-q",
+               "--no-header", "--rootdir", root, "-c", ini, "-o", "python_files=test_*.py"]
+    with contextlib.redirect_stdout(_Paper()):
+        pytest.main([*options, *(["-x"] if first else []), job["tests"]],
+                    plugins=[_Reporter(root, tell, alarm)])
+
+
+class _Reporter:
+    """The pytest plugin that tells each test's result as an event."""
+
+    def __init__(self, root: str, tell: Tell, alarm: Callable):
+        self.root, self.tell, self.alarm = root, tell, alarm
+        self.about, self.errors = {}, {}
+
+    def pytest_collection_modifyitems(self, items) -> None:
+        for item in items:
+            about = dict(group=os.path.relpath(item.path, self.root).replace(os.sep, "/"),
+                         name=item.nodeid.partition("::")[2])
+            doc = getattr(getattr(item, "function", None), "__doc__", None)
+            sentence = _first_line(doc) or _spoken(about["name"].rpartition("::")[2])
+            self.about[item.nodeid] = about | dict(sentence=sentence)
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.tell("start", **self.about[nodeid])
+        self.alarm()
+
+    def pytest_exception_interact(self, node, call) -> None:
+        self.errors[node.nodeid] = call.excinfo.value
+
+    def pytest_runtest_logreport(self, report) -> None:
+        if report.skipped or report.failed or report.when == "call":
+            self.tell("check", **self.about[report.nodeid], **self._account(report))
+
+    def pytest_collectreport(self, report) -> None:
+        if report.failed:
+            self.tell("check", group=report.nodeid, name="", sentence="the tests can be read",
+                      **self._account(report))
+
+    def _account(self, report) -> dict:
+        error = self.errors.get(report.nodeid)
+        if report.passed or report.skipped:
+            return dict(state=PASSED if report.passed else SKIPPED)
+        if error is None:
+            return dict(state=FAILED, detail=str(report.longrepr))
+        account = _account(types.SimpleNamespace(error=error, printed=report.capstdout))
+        if isinstance(error, AssertionError):  # pytest has rewritten the assert: it knows the values
+            account["detail"] = str(error)
+        return account
+
+
+# ---- variants of one lesson: mutants, exercises taken out ----
+
+
+def serve_variants(job: dict, requests, answers) -> None:
+    """Answers each request (one line of JSON) with the events of one variant of the lesson.
+
+    All is imported beforehand, and each variant runs in a fork: nothing it does reaches the next.
+    """
+    from tito.runner import forked
+
+    _warm(job)
+    for line in requests:
+        request = json.loads(line)
+        answer = forked(lambda told, r=request: _variant(job, r, told), request["seconds"])
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+def _variant(job: dict, request: dict, tell: Tell) -> None:
+    failed = []
+
+    def noted(event: str, **about) -> None:
+        failed.extend(event for _ in [1] if about.get("state") in (FAILED, UNWRITTEN))
+        tell(event, **about)
+
+    run_lesson(request["text"], job["lesson"], noted, _no_alarm, request["groups"],
+               request["first"])
+    if request["tests"] and not failed:
+        _export(job, request["text"])
+        run_tests(job, noted, _no_alarm, first=True)
+    tell("end")
+
+
+def _export(job: dict, text: str) -> None:
+    """Makes the variant a part of the scratch course's package."""
+    from tito.export import export
+    from tito.workspace import Workspace
+
+    Path(job["lesson"]).write_text(text, encoding="utf-8", newline="\n")
+    workspace = Workspace(Path(job["root"]))
+    export(workspace, workspace.module(str(job["number"])))
+
+
+def _warm(job: dict) -> None:
+    """Imports what the lesson and its tests import, so that no fork has to."""
+    names = {"__name__": "warm", "__file__": job["lesson"]}
+    for statement in ast.parse(job["text"]).body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            with _watched():
+                exec(compile(ast.Module([statement], []), job["lesson"], "exec"), names)
+    for file in Path(job["tests"]).glob("*.py") if job["tests"] else ():
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            for name in _imported(node):
+                if name.split(".")[0] not in ("tinytorch", "tests", "conftest"):
+                    with contextlib.suppress(Exception):
+                        importlib.import_module(name)
+
+
+def _imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.ImportFrom):
+        return [node.module] if node.module and not node.level else []
+    return [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+
+
+# ---- the process ----
+
+
+def _no_alarm() -> None:
+    """For variants: the one who forked watches the clock."""
+
+
+def limit_memory(extra: int) -> None:
+    """Lets this process grow by `extra` bytes at most, where the system can say so."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        with open("/proc/self/statm", encoding="ascii") as file:
+            size = int(file.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (size + extra, resource.RLIM_INFINITY))
+
+
+def limit_files() -> None:
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT, FILE_LIMIT))
+
+
+def main() -> None:
+    """Does the job that stands, as JSON, on the first line of stdin."""
+    job = json.loads(sys.stdin.readline())
+    sys.path[:0] = [job["root"], job["folder"]]
+    limit_files()
+    if job["kind"] == "variants":
+        answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+        silence = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silence, 1), os.dup2(silence, 2)
+        return serve_variants(job, sys.stdin, answers)
+    scratch = Path(job["scratch"])
+    with open(scratch / "events", "w", encoding="utf-8") as events, \
+            open(scratch / "stack", "w", encoding="utf-8") as stack:
+        def tell(event: str, **about) -> None:
+            print(json.dumps({"event": event, **about}), file=events, flush=True)
+
+        def alarm() -> None:
+            faulthandler.dump_traceback_later(job["seconds"], exit=True, file=stack)
+
+        if job["kind"] == "lesson":
+            run_lesson(job["text"], job["lesson"], tell, alarm)
+        else:
+            run_tests(job, tell, alarm)
+        faulthandler.cancel_dump_traceback_later()
+        tell("end")
+
+
+if __name__ == "__main__":
+    main()
