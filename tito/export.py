@@ -22,14 +22,14 @@ AT_END = "  # at the end: the two files need each other"
 Line = tuple[str, int | None]  # a line of the package, and the line of the dev file it comes from
 
 
-def plan(workspace: Workspace, module: Module, pick: str | None = None) -> dict[Path, str]:
+def plan(workspace: Workspace, module: Module) -> dict[Path, str]:
     """The package files of a module and what each one says."""
-    return {path: _text(lines) for path, (_, lines) in _plan(workspace, module, pick).items()}
+    return {path: _text(lines) for path, (_, lines) in _plan(workspace, module).items()}
 
 
-def export(workspace: Workspace, module: Module, pick: str | None = None) -> list[Path]:
+def export(workspace: Workspace, module: Module) -> list[Path]:
     """Writes the module's package files; answers those that changed. Runs no tests."""
-    files = plan(workspace, module, pick)
+    files = plan(workspace, module)
     changed = [path for path, text in files.items() if not _equals(path, text)]
     for path in changed:
         _keep_edits(workspace, path)
@@ -63,18 +63,18 @@ def built_by(path: Path) -> str:
     return found.module if found and not found.stub else ""
 
 
-def check(workspace: Workspace, modules: list[Module], pick: str | None = None) -> str:
+def check(workspace: Workspace, modules: list[Module]) -> str:
     """What an export would change, as a unified diff; empty where the package is up to date."""
     parts = []
     for module in modules:
-        for path, text in plan(workspace, module, pick).items():
+        for path, text in plan(workspace, module).items():
             if not _equals(path, text):
                 old = read_text(path) if path.is_file() else ""
                 parts.append(_diff(workspace, path, old, text))
     built = {module.name for module in modules}
     parts += [
         _diff(workspace, path, read_text(path), "")
-        for path in stale(workspace, pick)
+        for path in stale(workspace)
         if built_by(path) in built or len(modules) == len(workspace.modules)
     ]
     return "".join(parts)
@@ -93,7 +93,7 @@ def _diff(workspace: Workspace, path: Path, old: str, new: str) -> str:
     return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
-def stale(workspace: Workspace, pick: str | None = None) -> list[Path]:
+def stale(workspace: Workspace) -> list[Path]:
     """Generated files that no dev file exports any more."""
     named = {workspace.target(name) for name in _all_targets(workspace)}
     files = sorted(workspace.package.rglob("*.py"))
@@ -110,7 +110,8 @@ def remove_stale(workspace: Workspace) -> list[Path]:
 
 
 def _equals(path: Path, text: str) -> bool:
-    return path.is_file() and path.read_bytes() == text.encode("utf-8")
+    """Whether the file says this; Git may have given it other line ends."""
+    return path.is_file() and path.read_bytes().replace(b"\r\n", b"\n") == text.encode("utf-8")
 
 
 def _all_targets(workspace: Workspace) -> dict[str, list[tuple[Module, Path]]]:
@@ -133,8 +134,8 @@ def _named_targets(path: Path) -> list[str]:
 # One target's text
 
 
-def _plan(workspace: Workspace, module: Module, pick) -> dict[Path, tuple[Dev, list[Line]]]:
-    devs = read_module(workspace, module, pick)
+def _plan(workspace: Workspace, module: Module) -> dict[Path, tuple[Dev, list[Line]]]:
+    devs = read_module(workspace, module)
     everywhere = _all_targets(workspace)
     _one_source(workspace, devs, everywhere)
     later = {
@@ -242,7 +243,7 @@ def map_line(workspace: Workspace, file: Path, line: int) -> tuple[Path, int] | 
     if module is None:
         return None
     try:
-        dev, lines = _plan(workspace, module, None).get(file, (None, []))
+        dev, lines = _plan(workspace, module).get(file, (None, []))
     except TitoError:
         return None  # the lesson has changed and cannot be exported now
     if dev is None or not _equals(file, _text(lines)) or not 0 < line <= len(lines):

@@ -17,11 +17,14 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 from tito import progress
+from tito.errors import TitoError
 from tito.results import ENDED, Check, Outcome, Trace
 from tito.targets import read_dev
+from tito.workspace import read_text
 
 CHECK_SECONDS = 10  # for one check, and for the lesson's own statements
 RUN_SECONDS = 120  # for a whole run
@@ -32,24 +35,35 @@ FORKS = hasattr(os, "fork")
 
 def run_lesson(workspace, module, seconds: float = CHECK_SECONDS) -> Outcome:
     """Runs the module's lesson with this course's package, and all its groups of checks."""
-    return _run(_job("lesson", workspace, module, seconds=seconds))
+    outcome = _run(_job("lesson", workspace, module, seconds=seconds))
+    if outcome.passed and not outcome.checks and "BEGIN SOLUTION" in read_text(module.lesson):
+        return replace(outcome, problem="The lesson has no checks left: nothing was tested.")
+    return outcome
 
 
 def run_tests_folder(workspace, module, seconds: float = CHECK_SECONDS) -> Outcome | None:
     """Runs tests/NN_name/ on the course's package, later modules hidden; None: there are none."""
     if not workspace.tests(module).is_dir():
         return None
+    if find_spec("pytest") is None:
+        raise TitoError(f"tests/{module.name}/ needs pytest, which is not installed.",
+                        "pip install pytest hypothesis")
     return _run(_job("tests", workspace, module, seconds=seconds))
 
 
 def lesson_passes(workspace, module) -> bool:
     """Whether the lesson passes its own checks. A pass of the very same text is remembered."""
-    text = progress.digest(module)
-    if progress.passed(workspace, module, text):
+    if progress.passed(workspace, module, progress.digest(module)):
         return True
-    passes = run_lesson(workspace, module).passed
-    progress.record(workspace, module, text, passes)
-    return passes
+    return run_and_remember(workspace, module).passed
+
+
+def run_and_remember(workspace, module) -> Outcome:
+    """Runs the lesson and remembers whether this text of it passes."""
+    text = progress.digest(module)  # of before the run: the file may be saved meanwhile
+    outcome = run_lesson(workspace, module)
+    progress.record(workspace, module, text, outcome.passed)
+    return outcome
 
 
 def run_command(arguments: list[str], cwd: Path, first_on_path: Path | None = None,
@@ -233,13 +247,14 @@ class Variants:
             tests: bool = False, seconds: float = 60) -> Outcome:
         """The outcome of the lesson with this text: of `groups`, up to the `first` failure."""
         request = dict(text=text, groups=groups, first=first, tests=tests, seconds=seconds)
+        began = time.perf_counter()
         answer = self._ask(request, seconds + START_SECONDS)
         if answer is None:
             return Outcome(problem="The process that runs the variants broke down.")
         problem = "" if answer["events"][-1:] == [{"event": "end"}] else (
             f"It did not end within {seconds:.3g} s." if answer["code"] is None else
             f"The process ended with code {answer['code']}.")
-        return _outcome(answer["events"], problem)
+        return replace(_outcome(answer["events"], problem), seconds=time.perf_counter() - began)
 
     def _ask(self, request: dict, seconds: float) -> dict | None:
         if self.process is None:

@@ -72,27 +72,27 @@ class Dev:
         return (inside or self.cells)[-1 if inside else 0].at(line)
 
 
-def read_module(workspace: Workspace, module: Module, pick: str | None = None) -> list[Dev]:
-    """Every dev file of the module, the lesson first. `pick`: "py" or "ipynb" where both exist."""
-    return [read_dev(workspace, path, pick) for path in module.dev_files]
+def read_module(workspace: Workspace, module: Module) -> list[Dev]:
+    """Every dev file of the module, the lesson first."""
+    return [read_dev(workspace, path) for path in module.dev_files]
 
 
-def read_dev(workspace: Workspace, path: Path, pick: str | None = None) -> Dev:
-    return _dev(*_text_and_cells(workspace, path, pick))
+def read_dev(workspace: Workspace, path: Path) -> Dev:
+    return _dev(*_text_and_cells(workspace, path))
 
 
-def read_cells(workspace: Workspace, path: Path, pick: str | None = None) -> list[Cell]:
+def read_cells(workspace: Workspace, path: Path) -> list[Cell]:
     """The cells of one dev file."""
-    return _text_and_cells(workspace, path, pick)[3]
+    return _text_and_cells(workspace, path)[3]
 
 
-def _text_and_cells(workspace, path, pick):
+def _text_and_cells(workspace, path):
     """(path, label, text, cells) of the source that counts."""
     text, notebook = path.with_suffix(".py"), path.with_suffix(".ipynb")
     both = text.is_file() and notebook.is_file()
-    if both and pick is None:
+    if both and workspace.prefer is None:
         _same(workspace, text, notebook)
-    if both and pick == "ipynb" or not text.is_file():
+    if (both and workspace.prefer == "ipynb") or not text.is_file():
         return notebook, workspace.relative(notebook), *_notebook(workspace, notebook)
     label = workspace.relative(text)
     content = read_text(text)

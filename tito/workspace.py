@@ -7,6 +7,8 @@ from pathlib import Path
 
 from tito.errors import TitoError
 
+HOME = Path(__file__).absolute().parents[1]  # the repository that tito runs from
+
 _FOLDER = re.compile(r"(\d\d)_(\w+)$")
 
 
@@ -17,6 +19,7 @@ class Module:
     number: int
     name: str
     folder: Path
+    prefer: str | None = None  # "py" or "ipynb" where a dev file is there as both
 
     @property
     def nn(self) -> str:
@@ -28,9 +31,9 @@ class Module:
 
     @property
     def dev_files(self) -> list[Path]:
-        """The sources, the lesson first: the .py where there is one, else the .ipynb."""
-        found = sorted(self.folder.glob("*_dev.ipynb")) + sorted(self.folder.glob("*_dev.py"))
-        stems = {path.stem: path for path in found}  # .py overwrites .ipynb
+        """The sources, the lesson first: of two forms the preferred one, else the .py."""
+        suffixes = ("py", "ipynb") if self.prefer == "ipynb" else ("ipynb", "py")
+        stems = {path.stem: path for s in suffixes for path in self.folder.glob(f"*_dev.{s}")}
         return sorted(stems.values(), key=lambda path: (path.stem != f"{self.short}_dev", path))
 
     @property
@@ -80,9 +83,15 @@ class Workspace:
     """A folder with modules/ and tinytorch/ in it."""
 
     root: Path
+    prefer: str | None = None  # which form counts where a dev file is there as .py and .ipynb
 
     @classmethod
-    def find(cls, start: Path | str | None = None, installed: bool = False) -> "Workspace":
+    def find(
+        cls,
+        start: Path | str | None = None,
+        installed: bool = False,
+        prefer: str | None = None,
+    ) -> "Workspace":
         """The course that `start` (or the current folder) lies in.
 
         `installed=True` falls back to the repository that tito runs from.
@@ -90,10 +99,9 @@ class Workspace:
         start = Path(start or Path.cwd()).absolute()
         for folder in (start, *start.parents):
             if is_course(folder):
-                return cls(folder)
-        home = Path(__file__).absolute().parents[1]
-        if installed and is_course(home):
-            return cls(home)
+                return cls(folder, prefer)
+        if installed and is_course(HOME):
+            return cls(HOME, prefer)
         raise TitoError(
             f"{start} is not in a course folder (one with modules/ and tinytorch/ in it).",
             "`cd` into your course folder, or make one: tito init DIR",
@@ -112,6 +120,30 @@ class Workspace:
         """Where tito keeps what it has recorded about this course."""
         return self.root / ".tito"
 
+    @property
+    def made(self) -> dict:
+        """What `tito init` wrote about this course; empty in the repository itself."""
+        path = self.state / "course.json"
+        if not path.is_file():
+            return {}
+        import json
+
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            start, version = int(found["start"]), int(found["version"])
+        except (ValueError, KeyError, TypeError):
+            raise TitoError(
+                f"{self.relative(path)} is damaged.",
+                "Write it again: {\"version\": 1, \"start\": 1} (start: the module you began at).",
+            ) from None
+        if version > 1:
+            raise TitoError(f"{self.relative(path)} is of a newer tito.", "Update tito.")
+        return {"version": version, "start": start}
+
+    def is_given(self, module: Module) -> bool:
+        """Whether the course came with this module's reference (`tito init --from`)."""
+        return module.number < self.made.get("start", 0)
+
     def tests(self, module: Module) -> Path:
         return self.root / "tests" / module.name
 
@@ -128,7 +160,7 @@ class Workspace:
     def modules(self) -> list[Module]:
         folders = sorted(path for path in self.modules_folder.iterdir() if path.is_dir())
         matches = [(path, _FOLDER.match(path.name)) for path in folders]
-        return [Module(int(m.group(1)), path.name, path) for path, m in matches if m]
+        return [Module(int(m.group(1)), p.name, p, self.prefer) for p, m in matches if m]
 
     def module(self, name: str) -> Module:
         """The module of that number, folder or unique part of a name."""

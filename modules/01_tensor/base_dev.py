@@ -372,3 +372,13 @@ def _arrays_in(arguments):
     if isinstance(arguments, (tuple, list)):
         return type(arguments)([_arrays_in(value) for value in arguments])
     return arguments.numpy() if isinstance(arguments, TensorBase) else arguments
+
+
+def without_tensors(data):
+    """`data` with the array in place of each tensor in it, lists searched too."""
+    first = data
+    while isinstance(first, (list, tuple)) and len(first):
+        first = first[0]
+    if not isinstance(first, TensorBase):
+        return data
+    return data.data if isinstance(data, TensorBase) else [without_tensors(item) for item in data]

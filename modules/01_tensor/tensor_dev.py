@@ -26,7 +26,15 @@ import math
 
 import numpy as np
 from backend_dev import array_module, is_array, to_device
-from base_dev import METHODS, OpBase, TensorBase, method, record_with, this_thread
+from base_dev import (
+    METHODS,
+    OpBase,
+    TensorBase,
+    method,
+    record_with,
+    this_thread,
+    without_tensors,
+)
 from dtypes_dev import float32, settle
 
 
@@ -648,7 +656,7 @@ class TestVar:
         expect(var.forward(self.x), 3.5)
 
     def test_several(self):
-        "(2, 3, 2) over dims 0 and 2: four numbers each, 148 / 3 = 49.33 without a shift to any mean but theirs"
+        "(2, 3, 2) over dims 0 and 2, each of four numbers: 0, 1, 6, 7 have 37 / 3 = 12.33"
         x = np.arange(12.).reshape(2, 3, 2)
         expect(var.forward(x, (0, 2)), [37 / 3, 37 / 3, 37 / 3])
 
@@ -849,16 +857,6 @@ run_tests(TestGather)
 
 # %%
 #| export core.tensor
-def without_tensors(data):
-    """`data` with the array in place of each tensor in it, lists searched too."""
-    first = data
-    while isinstance(first, (list, tuple)) and len(first):
-        first = first[0]
-    if not isinstance(first, Tensor):
-        return data
-    return data.data if isinstance(data, Tensor) else [without_tensors(item) for item in data]
-
-
 def as_array(data, dtype=None):
     """A new array with the numbers of `data`, in PyTorch's default dtype unless `dtype` is given.
 

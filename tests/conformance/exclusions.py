@@ -69,3 +69,15 @@ EXCLUSIONS = [
 def excluded(case, aspect, sample):
     """The reason why this sample is left out, or None."""
     return next((e.why for e in EXCLUSIONS if e.covers(case, aspect, sample)), None)
+
+
+# The same for classes of layers and losses: name, predicate on (make, call), reason.
+MODULE_EXCLUSIONS = [
+    Exclusion("*", uses_dtype(*COMPLEX), "There are no complex tensors."),
+]
+
+
+def excluded_module(name, sample):
+    """The reason why this sample of a class is left out, or None."""
+    return next((e.why for e in MODULE_EXCLUSIONS if fnmatchcase(name, e.op)
+                 and (e.when(sample.make) or e.when(sample.call))), None)

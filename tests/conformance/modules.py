@@ -1,0 +1,153 @@
+"""PyTorch's own samples of layers and losses, and a few of our own for layers it has none for."""
+import torch
+from torch.testing._internal.common_modules import ModuleErrorEnum, module_db
+
+from .checks import normal, tensors
+from .compare import Differs, compare, compare_tensors
+from .exclusions import excluded_module
+from .frameworks import FRAMEWORK, PyTorch
+from .report import REPORT
+from .samples import describe, plain_sample
+
+JUDGE = PyTorch()
+INFOS = {info.name.removeprefix("nn."): info for info in module_db}
+
+# name -> [(arguments of the class, shapes of the inputs)], for what module_db leaves out.
+MORE = {
+    "Identity": [((), [(2, 3)])],
+    "Flatten": [((), [(2, 3, 4)]), ((0,), [(2, 3)]), ((1, 2), [(2, 3, 4, 5)]), ((0, -2), [(2, 3, 4)])],
+    "Unflatten": [((1, (2, 3)), [(4, 6)]), ((-1, (2, -1)), [(4, 6)])],
+    "Linear": [((3, 4), [(2, 5, 3)]), ((3, 4, False), [(0, 3)]), ((3, 4), [(3,)])],
+    "GELU": [(("tanh",), [(3, 4)]), (("none",), [(3, 4)])],
+}
+
+
+def offered(expected):
+    """The classes that are promised, in order, and then whatever else both libraries have."""
+    rest = [name for name in (*INFOS, *MORE) if FRAMEWORK.find(f"nn.{name}") is not None]
+    return list(dict.fromkeys([*expected, *rest]))
+
+
+class Sample:
+    """How one module is made and called."""
+    def __init__(self, make, call, training=False):
+        self.make, self.call, self.training = make, call, training
+
+    def __str__(self):
+        mode = "train" if self.training else "eval"
+        return f"({describe(self.make)})({describe(self.call)}) {mode}"
+
+
+def module_samples(name, dtype, training):
+    """Samples of a class, the same each time."""
+    torch.manual_seed(0)
+    found = []
+    if name in INFOS:
+        for i in INFOS[name].module_inputs_func(INFOS[name], device="cpu", dtype=dtype,
+                                                requires_grad=True, training=training):
+            found.append((i.constructor_input.args, i.constructor_input.kwargs,
+                          i.forward_input.args, i.forward_input.kwargs))
+    for args, shapes in MORE.get(name, []):
+        found.append((args, {}, [torch.randn(s, dtype=dtype, requires_grad=True) for s in shapes], {}))
+    return [Sample(as_sample(a, k), as_sample(b, m), training) for a, k, b, m in found]
+
+
+def as_sample(args, kwargs):
+    return plain_sample(*args, **kwargs) if args else NoInput(kwargs)
+
+
+class NoInput:
+    """Arguments by keyword only."""
+    def __init__(self, kwargs): self.input, self.args, self.kwargs = (), (), kwargs
+
+
+def arguments(framework, sample, requires_grad=True):
+    args, kwargs, leaves = framework.arguments(sample, requires_grad)
+    return ((), kwargs, leaves) if isinstance(sample, NoInput) else (args, kwargs, leaves)
+
+
+def built(framework, name, sample, dtype, state=None):
+    """The module of this framework, its numbers those of `state`."""
+    args, kwargs, _ = arguments(framework, sample.make, False)
+    made = framework.find(f"nn.{name}")(*args, **kwargs).to(framework.plain(dtype))
+    made.train(sample.training)
+    if state is not None:
+        made.load_state_dict({key: framework.tensor(t.clone()) for key, t in state.items()})
+    return made
+
+
+def pulled(framework, module, sample, cotangents=None):
+    """`(output, gradients)` of inputs and parameters; cotangents are drawn if there are none."""
+    args, kwargs, leaves = arguments(framework, sample.call)
+    output = module(*args, **kwargs)
+    outputs = [t for t in tensors(output, framework) if t.requires_grad]
+    if cotangents is None:
+        cotangents = normal(outputs, torch.Generator().manual_seed(1))
+    parameters = [p for _, p in module.named_parameters()]
+    grads = []
+    if outputs:
+        grads = framework.backward(outputs, [framework.tensor(g) for g in cotangents],
+                                   [*leaves, *parameters])
+    return output, [g if g is None else framework.judged(g) for g in grads], cotangents
+
+
+def check(name, sample, dtype):
+    """Names and shapes of the state, output, every gradient and the buffers afterwards."""
+    theirs = built(JUDGE, name, sample, dtype)
+    state = {key: t.clone() for key, t in theirs.state_dict().items()}
+    ours = built(FRAMEWORK, name, sample, dtype, state)
+    same_state(ours, state)
+    expected, their_grads, cotangents = pulled(JUDGE, theirs, sample)
+    output, our_grads, _ = pulled(FRAMEWORK, ours, sample, cotangents)
+    compare(FRAMEWORK, output, expected)
+    if len(our_grads) != len(their_grads):
+        raise Differs(f"{len(our_grads)} gradients, PyTorch's {len(their_grads)}")
+    for i, (our, their) in enumerate(zip(our_grads, their_grads)):
+        if (our is None) is not (their is None):
+            raise Differs(f"gradient {i} is {our}, PyTorch's {their}")
+        if their is not None:
+            compare_tensors(our, their, True, f"gradient {i}")
+    same_state(ours, theirs.state_dict())
+
+
+def same_state(ours, state):
+    found = ours.state_dict()
+    if list(found) != list(state):
+        raise Differs(f"state_dict has {list(found)}, PyTorch's {list(state)}")
+    for key, t in state.items():
+        value = found[key]
+        value = value if isinstance(value, FRAMEWORK.Tensor) else FRAMEWORK.root.tensor(value)
+        compare_tensors(FRAMEWORK.judged(value), t, True, f"state_dict()[{key!r}]")
+
+
+def run(name, dtype, training, aspect="modules"):
+    """Check all samples of a class and report each; fails with those that differ."""
+    different = []
+    for sample in module_samples(name, dtype, training):
+        why = excluded_module(name, sample)
+        if why is not None:
+            REPORT.left_out[why][name] += 1
+            continue
+        try:
+            check(name, sample, dtype)
+            REPORT.passed[aspect][name] += 1
+        except Exception as error:
+            what = str(error) if isinstance(error, Differs) else f"{type(error).__name__}: {error}"
+            different.append((str(sample), what))
+    REPORT.failed[aspect] += [(name, sample, what) for sample, what in different]
+    assert not different, "\n".join(f"{name}{sample}: {what}" for sample, what in different)
+
+
+def wrong_calls(name):
+    """PyTorch's own wrong calls of a class: `(sample, class of error, when)`."""
+    info = INFOS.get(name)
+    if info is None or info.module_error_inputs_func is None:
+        return []
+    return [(Sample(as_sample(e.module_error_input.constructor_input.args,
+                              e.module_error_input.constructor_input.kwargs),
+                    as_sample(e.module_error_input.forward_input.args,
+                              e.module_error_input.forward_input.kwargs)
+                    if e.module_error_input.forward_input else None),
+             e.error_type, e.error_on is ModuleErrorEnum.CONSTRUCTION_ERROR)
+            for e in info.module_error_inputs_func(info, device="cpu", dtype=torch.float32,
+                                                   requires_grad=False, training=False)]

@@ -1,0 +1,219 @@
+"""What `tito test` finds out about a module, exercise by exercise, and how it says it."""
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tito import console, export, runner
+from tito.errors import TitoError
+from tito.results import ENDED, FAILED, PASSED, SKIPPED, UNWRITTEN, Check, Outcome, group_of
+from tito.scratch import scratch_course
+from tito.source import Exercise, exercises
+from tito.targets import read_cells
+from tito.workspace import Module, Workspace
+
+DONE, NOT_YET, WAITS, FAILING, NOT_RUN = "done", "not yet", "waits", "failing", "not run"
+_MISSING = re.compile(r"\d\d_\w+: (\S+) is not written yet")
+
+
+@dataclass
+class State:
+    """How far an exercise is. `note`: what it waits for, how many of its checks hold."""
+
+    exercise: Exercise
+    state: str
+    note: str = ""
+
+
+@dataclass
+class Failure:
+    """The first thing to look at: what should hold, why it does not, and where."""
+
+    label: str
+    sentence: str
+    detail: str
+    places: list[str] = field(default_factory=list)  # file:line, the dev file's where there is one
+    printed: str = ""
+
+    def lines(self) -> Iterator[str]:
+        yield self.sentence
+        yield from (f"  {line}" for line in self.detail.split("\n"))
+        yield from (f"  {place}" for place in self.places)
+        if self.printed:
+            yield "  It printed:"
+            yield from (f"    {line}" for line in self.printed.rstrip().split("\n")[-10:])
+
+
+@dataclass
+class ModuleResult:
+    """All of a module: its exercises, its lesson's run, and its tests folder's, where it ran."""
+
+    module: Module
+    lesson: str  # the dev file, from the course folder
+    states: list[State]
+    inline: Outcome
+    failure: Failure | None
+    tests: Outcome | None = None
+    tests_failure: Failure | None = None
+    tests_note: str = ""  # why the folder did not run
+
+    @property
+    def passed(self) -> bool:
+        return self.inline.passed and (self.tests is None or self.tests.passed)
+
+    @property
+    def next(self) -> State | None:
+        return next((s for s in self.states if s.state != DONE), None)
+
+
+def test_module(workspace: Workspace, module: Module, inline_only: bool = False) -> ModuleResult:
+    """Runs a module's lesson and, at the same time, tests/NN_name/ on what it would export."""
+    asked = exercises(read_cells(workspace, module.lesson))
+    with ThreadPoolExecutor(2) as pool:
+        folder = None if inline_only else pool.submit(_tests_folder, workspace, module)
+        inline = runner.run_and_remember(workspace, module)
+        tests, tests_failure, note = folder.result() if folder else (None, None, "")
+    groups = list(dict.fromkeys(check.group for check in inline.checks))
+    states = [_state(exercise, inline, groups) for exercise in asked]
+    return ModuleResult(module, workspace.relative(module.lesson), states, inline,
+                        _first_failure(workspace, inline), tests, tests_failure, note)
+
+
+def _tests_folder(workspace: Workspace, module: Module):
+    """(outcome, first failure, why it did not run) of tests/NN_name/, on this student's code."""
+    try:
+        if all(path.is_file() and path.read_text(encoding="utf-8") == text
+               for path, text in export.plan(workspace, module).items()):
+            return _run_folder(workspace, module)
+        with scratch_course(workspace, [module]) as course:  # not exported yet, or not lately
+            copy = course.module(module.name)
+            export.export(course, copy)
+            return _run_folder(course, copy)
+    except TitoError as error:
+        return None, None, str(error)
+
+
+def _run_folder(course: Workspace, module: Module):
+    outcome = runner.run_tests_folder(course, module)
+    return outcome, outcome and _first_failure(course, outcome), ""
+
+
+# ---- exercises ----
+
+
+def _state(exercise: Exercise, outcome: Outcome, groups: list[str]) -> State:
+    group = group_of(exercise.id, groups)
+    checks = outcome.group(group) if group else []
+    if not checks:
+        return State(exercise, NOT_RUN, "its checks did not run" if outcome.problem
+                     else "the lesson has no checks of it")
+    bad = [check for check in checks if check.state not in (PASSED, SKIPPED)]
+    if not bad:
+        return State(exercise, DONE)
+    missing = [_missing(check) for check in bad]
+    if exercise.id in missing:
+        return State(exercise, NOT_YET)
+    if all(missing):
+        return State(exercise, WAITS, f"for {missing[0]}")
+    return State(exercise, FAILING, f"{len(bad)} of {len(checks)} checks")
+
+
+def _missing(check: Check) -> str:
+    """The exercise that is not written, where that is why a check fails."""
+    found = _MISSING.search(check.detail) if check.state == UNWRITTEN else None
+    return found.group(1) if found else ""
+
+
+# ---- the first failure ----
+
+
+def _first_failure(workspace: Workspace, outcome: Outcome) -> Failure | None:
+    """What to look at first; an exercise that is only not written yet is no failure."""
+    for check in outcome.checks:
+        if check.state in (FAILED, ENDED):
+            return Failure(check.label, check.sentence, _mapped(workspace, check.detail),
+                           _places(workspace, check.trace), check.printed)
+    if outcome.problem and not _MISSING.search(outcome.problem):
+        return Failure("", "The lesson does not run to its end.", outcome.problem,
+                       _places(workspace, outcome.trace))
+    return None
+
+
+def _mapped(workspace: Workspace, detail: str) -> str:
+    return export.map_traceback(detail, workspace) if 'File "' in detail else detail
+
+
+def _places(workspace: Workspace, trace) -> list[str]:
+    """Where the check stands and, under it, where in the student's code the error arose."""
+    course = [(Path(file), line) for file, line, _ in trace
+              if Path(file).is_relative_to(workspace.root)]
+    places = []
+    for file, line in dict.fromkeys(course[:1] + course[-1:]):
+        file, line = export.map_line(workspace, file, line) or (file, line)
+        places.append(f"{workspace.relative(file)}:{line}")
+    return list(dict.fromkeys(places))
+
+
+# ---- in words ----
+
+
+def lines(result: ModuleResult) -> Iterator[str]:
+    """The result as a student reads it."""
+    yield console.styled(f"{result.module.name}: {result.module.title}", 1)
+    width = max((len(s.exercise.id) for s in result.states), default=0)
+    for state in result.states:
+        yield f"  {_mark(state)} {state.exercise.id:{width}}  {_words(state)}".rstrip()
+    if result.failure:
+        yield ""
+        yield from result.failure.lines()
+    elif result.next and result.next.state != NOT_RUN:
+        exercise = result.next.exercise
+        yield ""
+        yield (f"Next: {exercise.id}, {result.lesson}:{exercise.start} "
+               f"(a hint: tito hint {result.module.nn})")
+    yield from _about_tests(result)
+
+
+def _mark(state: State) -> str:
+    return {DONE: console.mark(True), FAILING: console.mark(False)}.get(state.state, " ·")
+
+
+def _words(state: State) -> str:
+    return " ".join(word for word in (state.state, state.note) if word)
+
+
+def _about_tests(result: ModuleResult) -> Iterator[str]:
+    folder = f"tests/{result.module.name}"
+    if result.tests_note:
+        yield ""
+        yield f"{folder} did not run: {result.tests_note}"
+    if result.tests is None:
+        return
+    yield ""
+    yield f"{console.mark(result.tests.passed)} {folder}: {_counts(result.tests)}"
+    if result.tests_failure:
+        yield from (f"  {line}" for line in result.tests_failure.lines())
+
+
+def _counts(outcome: Outcome) -> str:
+    counts = {"passed": outcome.count(PASSED), "failed": len(outcome.failures),
+              "skipped": outcome.count(SKIPPED)}
+    return ", ".join(f"{n} {word}" for word, n in counts.items() if n) or "no tests"
+
+
+def as_dict(result: ModuleResult) -> dict:
+    """The result as `--json` gives it."""
+    first = result.failure or result.tests_failure
+    return dict(
+        module=result.module.name, passed=result.passed, problem=result.inline.problem,
+        exercises=[dict(id=s.exercise.id, state=s.state, note=s.note, line=s.exercise.start)
+                   for s in result.states],
+        checks=[dict(group=c.group, check=c.name, sentence=c.sentence, state=c.state,
+                     detail=c.detail) for c in result.inline.checks],
+        tests=None if result.tests is None else dict(
+            passed=result.tests.count(PASSED), failed=len(result.tests.failures),
+            skipped=result.tests.count(SKIPPED), problem=result.tests.problem),
+        tests_note=result.tests_note,
+        first_failure=vars(first) if first else None)
