@@ -3,6 +3,7 @@ from a line of the package to the line of the lesson."""
 
 import hashlib
 import re
+from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 
@@ -13,9 +14,9 @@ from tito.stubs import builder
 from tito.targets import Dev, Target, code_lines, read_dev, read_module
 from tito.workspace import Module, Workspace, read_text, write_text
 
-_BODY = re.compile(r"# source sha256 [0-9a-f]{64}  body sha256 ([0-9a-f]{64})")
+_HASHES = re.compile(r"# source sha256 ([0-9a-f]{64})  body sha256 ([0-9a-f]{64})")
 _TARGET_LINE = re.compile(
-    r"^#\s*\|\s*(?:default_exp|exporti?)\s*:?\s+(?:tinytorch\.)?([\w.]+)", re.MULTILINE
+    r"^# *\| *(?:default_exp|exporti?) *:? +(?:tinytorch\.)?([\w.]+) *$", re.MULTILINE
 )
 AT_END = "  # at the end: the two files need each other"
 
@@ -27,14 +28,22 @@ def plan(workspace: Workspace, module: Module) -> dict[Path, str]:
     return {path: _text(lines) for path, (_, lines) in _plan(workspace, module).items()}
 
 
-def export(workspace: Workspace, module: Module) -> list[Path]:
-    """Writes the module's package files; answers those that changed. Runs no tests."""
+@dataclass
+class Exported:
+    """What an export wrote, and where it kept files that somebody had edited by hand."""
+
+    changed: list[Path]
+    kept: list[Path]
+
+
+def export(workspace: Workspace, module: Module) -> Exported:
+    """Writes those of the module's package files that change. Runs no tests."""
     files = plan(workspace, module)
-    changed = [path for path, text in files.items() if not _equals(path, text)]
+    changed = [path for path, text in files.items() if not says(path, text)]
+    kept = [copy for path in changed if (copy := _keep_edits(workspace, path))]
     for path in changed:
-        _keep_edits(workspace, path)
         write_text(path, files[path])
-    return changed
+    return Exported(changed, kept)
 
 
 def _keep_edits(workspace: Workspace, path: Path) -> Path | None:
@@ -52,8 +61,8 @@ def edited(path: Path) -> bool:
     if not path.is_file() or not built_by(path):
         return False
     lines = read_text(path).split("\n", 2)
-    found = _BODY.match(lines[1]) if len(lines) == 3 else None
-    return not found or _sha(lines[2]) != found.group(1)
+    found = _HASHES.match(lines[1]) if len(lines) == 3 else None
+    return not found or _sha(lines[2]) != found.group(2)
 
 
 def built_by(path: Path) -> str:
@@ -68,7 +77,7 @@ def check(workspace: Workspace, modules: list[Module]) -> str:
     parts = []
     for module in modules:
         for path, text in plan(workspace, module).items():
-            if not _equals(path, text):
+            if not says(path, text):
                 old = read_text(path) if path.is_file() else ""
                 parts.append(_diff(workspace, path, old, text))
     built = {module.name for module in modules}
@@ -93,6 +102,24 @@ def _diff(workspace: Workspace, path: Path, old: str, new: str) -> str:
     return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
+def state(workspace: Workspace, module: Module) -> str:
+    """"exported", "changed" (the lesson, since its export) or "open" (not exported yet)."""
+    current = {_sha(dev.text) for dev in read_module(workspace, module)}
+    names = [n for path in module.dev_files for n in _named_targets(path)]
+    files = [workspace.target(name) for name in dict.fromkeys(names)]
+    if not files or not all(path.is_file() and built_by(path) == module.name for path in files):
+        return "open"
+    recorded = {_recorded(path) for path in files}
+    return "exported" if recorded <= current else "changed"
+
+
+def _recorded(path: Path) -> str:
+    """The hash of the dev file that an exported file was made from."""
+    lines = read_text(path).split("\n", 2)
+    found = _HASHES.match(lines[1]) if len(lines) > 1 else None
+    return found.group(1) if found else ""
+
+
 def stale(workspace: Workspace) -> list[Path]:
     """Generated files that no dev file exports any more."""
     named = {workspace.target(name) for name in _all_targets(workspace)}
@@ -109,7 +136,7 @@ def remove_stale(workspace: Workspace) -> list[Path]:
     return found
 
 
-def _equals(path: Path, text: str) -> bool:
+def says(path: Path, text: str) -> bool:
     """Whether the file says this; Git may have given it other line ends."""
     return path.is_file() and path.read_bytes().replace(b"\r\n", b"\n") == text.encode("utf-8")
 
@@ -246,7 +273,7 @@ def map_line(workspace: Workspace, file: Path, line: int) -> tuple[Path, int] | 
         dev, lines = _plan(workspace, module).get(file, (None, []))
     except TitoError:
         return None  # the lesson has changed and cannot be exported now
-    if dev is None or not _equals(file, _text(lines)) or not 0 < line <= len(lines):
+    if dev is None or not says(file, _text(lines)) or not 0 < line <= len(lines):
         return None
     origin = lines[line - 1][1]
     return (dev.path, origin) if origin else None

@@ -26,7 +26,8 @@ from tito.results import FAILED, PASSED, SKIPPED, UNWRITTEN
 
 PRINT_LIMIT = 10_000  # characters kept of what one check prints
 FILE_LIMIT = 256 * 2**20  # bytes of the largest file that a run may write
-FRAMES = 20  # of a traceback
+MEMORY_LIMIT = 3 * 2**30  # bytes that a variant may take on top
+FRAMES = 10  # kept of each end of a traceback
 
 Tell = Callable[..., None]
 
@@ -124,7 +125,8 @@ def _frames(error: BaseException) -> list[tuple[str, int, str]]:
     frames = [(frame.f_code.co_filename, line, frame.f_code.co_name)
               for frame, line in traceback.walk_tb(error.__traceback__)]
     here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
-    return [frame for frame in frames if not frame[0].startswith(here)][-FRAMES:]
+    frames = [frame for frame in frames if not frame[0].startswith(here)]
+    return frames[:FRAMES] + frames[FRAMES:][-FRAMES:]  # an endless recursion has a thousand
 
 
 # ---- tests/NN_name/ ----
@@ -140,7 +142,7 @@ def run_tests(job: dict, tell: Tell, alarm: Callable, first: bool = False) -> No
     Path(ini).touch()  # an empty one: no setting of a folder around has a say
     hide_from(job["number"] + 1, root)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # others' plugins: slow, and none is needed
-    options = ["--import-mode=importlib", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-q",
+    options = ["--assert=plain", "--import-mode=importlib", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-q",
                "--no-header", "--rootdir", root, "-c", ini, "-o", "python_files=test_*.py"]
     with contextlib.redirect_stdout(_Paper()):
         pytest.main([*options, *(["-x"] if first else []), job["tests"]],
@@ -166,8 +168,9 @@ class _Reporter:
         self.tell("start", **self.about[nodeid])
         self.alarm()
 
-    def pytest_exception_interact(self, node, call) -> None:
-        self.errors[node.nodeid] = call.excinfo.value
+    def pytest_runtest_makereport(self, item, call) -> None:
+        if call.excinfo:
+            self.errors[item.nodeid] = call.excinfo.value
 
     def pytest_runtest_logreport(self, report) -> None:
         if report.skipped or report.failed or report.when == "call":
@@ -184,10 +187,7 @@ class _Reporter:
             return dict(state=PASSED if report.passed else SKIPPED)
         if error is None:
             return dict(state=FAILED, detail=str(report.longrepr))
-        account = _account(types.SimpleNamespace(error=error, printed=report.capstdout))
-        if isinstance(error, AssertionError):  # pytest has rewritten the assert: it knows the values
-            account["detail"] = str(error)
-        return account
+        return _account(types.SimpleNamespace(error=error, printed=report.capstdout))
 
 
 # ---- variants of one lesson: mutants, exercises taken out ----
@@ -209,6 +209,7 @@ def serve_variants(job: dict, requests, answers) -> None:
 
 def _variant(job: dict, request: dict, tell: Tell) -> None:
     failed = []
+    limit_memory()
 
     def noted(event: str, **about) -> None:
         failed.extend(event for _ in [1] if about.get("state") in (FAILED, UNWRITTEN))
@@ -260,17 +261,18 @@ def _no_alarm() -> None:
     """For variants: the one who forked watches the clock."""
 
 
-def limit_memory(extra: int) -> None:
-    """Lets this process grow by `extra` bytes at most, where the system can say so."""
+def limit_memory() -> None:
+    """A mutant that asks for all the memory there is gets a MemoryError, where /proc is known."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
         with open("/proc/self/statm", encoding="ascii") as file:
             size = int(file.read().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (size + extra, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY_LIMIT, resource.RLIM_INFINITY))
 
 
 def limit_files() -> None:
+    """A flood of output that pytest keeps in a file does not fill the disk."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 

@@ -59,7 +59,8 @@ def _no_json(label: str, text: str, error: json.JSONDecodeError) -> TitoError:
             label, "is text and no notebook", "If it is Python, its name should end in .py."
         )
     if text.count("{") > text.count("}") or error.pos >= len(text.rstrip()):
-        what = f"is cut off: its JSON ends in the middle, at line {text.rstrip().count(chr(10)) + 1}"
+        line = text.rstrip().count("\n") + 1
+        what = f"is cut off: its JSON ends in the middle, at line {line}"
         return _unreadable(label, what, "Download or save it again.")
     return _unreadable(
         label, f"is broken JSON at line {error.lineno}: {error.msg}", "Save it again from Jupyter."

@@ -23,7 +23,8 @@ from pathlib import Path
 from tito import progress
 from tito.errors import TitoError
 from tito.results import ENDED, Check, Outcome, Trace
-from tito.targets import read_dev
+from tito.source import write_percent
+from tito.targets import read_cells
 from tito.workspace import read_text
 
 CHECK_SECONDS = 10  # for one check, and for the lesson's own statements
@@ -37,7 +38,7 @@ def run_lesson(workspace, module, seconds: float = CHECK_SECONDS) -> Outcome:
     """Runs the module's lesson with this course's package, and all its groups of checks."""
     outcome = _run(_job("lesson", workspace, module, seconds=seconds))
     if outcome.passed and not outcome.checks and "BEGIN SOLUTION" in read_text(module.lesson):
-        return replace(outcome, problem="The lesson has no checks left: nothing was tested.")
+        return replace(outcome, problem="The lesson has no checks: nothing was tested.")
     return outcome
 
 
@@ -66,14 +67,20 @@ def run_and_remember(workspace, module) -> Outcome:
     return outcome
 
 
-def run_command(arguments: list[str], cwd: Path, first_on_path: Path | None = None,
-                seconds: float = RUN_SECONDS, capture: bool = True) -> tuple[int, str]:
-    """Runs Python with these arguments to its end; (exit code, what it printed)."""
-    environment = _environment(first_on_path)
-    done = subprocess.run([sys.executable, "-P", *arguments], cwd=cwd, env=environment,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT if capture else None, encoding="utf-8",
-                          errors="replace", timeout=seconds)
+def run_python(arguments: list[str], course: Path, seconds: float = RUN_SECONDS,
+               show_errors: bool = False) -> tuple[int, str]:
+    """Runs Python in a course, its package first on the path: (exit code, what it printed).
+
+    With `show_errors` what goes to stderr, a progress bar say, is seen as it comes.
+    """
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", *arguments], cwd=course, env=_environment(course),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, encoding="utf-8", errors="replace",
+            stderr=None if show_errors else subprocess.STDOUT, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise TitoError(f"{arguments[0]} did not end within {seconds:.0f} s.",
+                        "Is the machine very busy? Try again.") from None
     return done.returncode, done.stdout
 
 
@@ -81,16 +88,22 @@ def _job(kind: str, workspace, module, **more) -> dict:
     tests = workspace.tests(module)
     return dict(kind=kind, root=str(workspace.root), folder=str(module.folder),
                 lesson=str(module.lesson.with_suffix(".py")),  # a notebook runs as its percent form
-                text=read_dev(workspace, module.lesson).text,
+                text=lesson_text(workspace, module),
                 tests=str(tests) if tests.is_dir() else "", number=module.number, **more)
+
+
+def lesson_text(workspace, module) -> str:
+    """The lesson as one text, also where it is a notebook."""
+    if module.lesson.suffix == ".py":
+        return read_text(module.lesson)
+    return write_percent(read_cells(workspace, module.lesson))
 
 
 def _environment(first: Path | None = None) -> dict[str, str]:
     home = str(Path(__file__).resolve().parents[1])  # where tito is, also when it isn't installed
     paths = [str(first), home] if first else [home]
-    given = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    return given | dict(PYTHONPATH=os.pathsep.join(paths), PYTHONUTF8="1", TITO_SILENT="1",
-                        OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+    return dict(os.environ, PYTHONPATH=os.pathsep.join(paths), PYTHONUTF8="1", TITO_SILENT="1",
+                OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 
 def _start(job: dict, **pipes) -> subprocess.Popen:

@@ -4,6 +4,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from tito.workspace import Module, Workspace, write_text
@@ -15,7 +16,7 @@ _CACHES = shutil.ignore_patterns("__pycache__", ".*_cache", ".hypothesis", ".ipy
 def scratch_course(workspace: Workspace, modules: Iterable[Module]) -> Iterator[Workspace]:
     """A copy of the course with its package and these modules, their tests and the data."""
     with tempfile.TemporaryDirectory(prefix="tito-", ignore_cleanup_errors=True) as folder:
-        copy = Workspace(Path(folder).resolve())
+        copy = replace(workspace, root=Path(folder).resolve())
         shutil.copytree(workspace.package, copy.package)  # with its compiled files: it starts sooner
         for module in modules:
             _copy(module.folder, copy.modules_folder / module.name)

@@ -330,6 +330,22 @@ def exercises(cells: list[Cell]) -> list[Exercise]:
     return found
 
 
+def unsolved(cells: list[Cell]) -> tuple[int, int]:
+    """How many exercises there are, and how many of them nobody has begun."""
+    asked = left = 0
+    for cell in cells:
+        for region in regions(cell):
+            if region.kind == SOLUTION:
+                inside = cell.lines[region.start - cell.line + 1 : region.end - cell.line]
+                asked += 1
+                left += any(_is_stub(line) for line in inside)
+    return asked, left
+
+
+def _is_stub(line: str) -> bool:
+    return line.strip().startswith("raise NotImplementedError(") and "not written yet" in line
+
+
 def parse(cell: Cell) -> ast.Module:
     """The cell's syntax tree, its line numbers counted from the cell's first line."""
     try:

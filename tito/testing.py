@@ -14,7 +14,7 @@ from tito.source import Exercise, exercises
 from tito.targets import read_cells
 from tito.workspace import Module, Workspace
 
-DONE, NOT_YET, WAITS, FAILING, NOT_RUN = "done", "not yet", "waits", "failing", "not run"
+DONE, NOT_YET, WAITS, FAILING, NOT_RUN = "done", "not yet", "waits for", "failing", "not run"
 _MISSING = re.compile(r"\d\d_\w+: (\S+) is not written yet")
 
 
@@ -40,7 +40,7 @@ class Failure:
     def lines(self) -> Iterator[str]:
         yield self.sentence
         yield from (f"  {line}" for line in self.detail.split("\n"))
-        yield from (f"  {place}" for place in self.places)
+        yield from (f"  {place}" for place in self.places or [self.label] if place)
         if self.printed:
             yield "  It printed:"
             yield from (f"    {line}" for line in self.printed.rstrip().split("\n")[-10:])
@@ -84,19 +84,22 @@ def test_module(workspace: Workspace, module: Module, inline_only: bool = False)
 def _tests_folder(workspace: Workspace, module: Module):
     """(outcome, first failure, why it did not run) of tests/NN_name/, on this student's code."""
     try:
-        if all(path.is_file() and path.read_text(encoding="utf-8") == text
-               for path, text in export.plan(workspace, module).items()):
+        if all(export.says(path, text) for path, text in export.plan(workspace, module).items()):
             return _run_folder(workspace, module)
         with scratch_course(workspace, [module]) as course:  # not exported yet, or not lately
             copy = course.module(module.name)
             export.export(course, copy)
             return _run_folder(course, copy)
     except TitoError as error:
-        return None, None, str(error)
+        failure = Failure("", "The lesson cannot be exported.", str(error))
+        return Outcome(problem=str(error)), failure, ""
 
 
 def _run_folder(course: Workspace, module: Module):
-    outcome = runner.run_tests_folder(course, module)
+    try:
+        outcome = runner.run_tests_folder(course, module)
+    except TitoError as error:  # there is no pytest
+        return None, None, str(error)
     return outcome, outcome and _first_failure(course, outcome), ""
 
 
@@ -107,8 +110,7 @@ def _state(exercise: Exercise, outcome: Outcome, groups: list[str]) -> State:
     group = group_of(exercise.id, groups)
     checks = outcome.group(group) if group else []
     if not checks:
-        return State(exercise, NOT_RUN, "its checks did not run" if outcome.problem
-                     else "the lesson has no checks of it")
+        return State(exercise, NOT_RUN, "" if outcome.problem else "the lesson has no checks of it")
     bad = [check for check in checks if check.state not in (PASSED, SKIPPED)]
     if not bad:
         return State(exercise, DONE)
@@ -116,7 +118,7 @@ def _state(exercise: Exercise, outcome: Outcome, groups: list[str]) -> State:
     if exercise.id in missing:
         return State(exercise, NOT_YET)
     if all(missing):
-        return State(exercise, WAITS, f"for {missing[0]}")
+        return State(exercise, WAITS, missing[0])
     return State(exercise, FAILING, f"{len(bad)} of {len(checks)} checks")
 
 
@@ -181,7 +183,8 @@ def _mark(state: State) -> str:
 
 
 def _words(state: State) -> str:
-    return " ".join(word for word in (state.state, state.note) if word)
+    between = " " if state.state == WAITS else ": "
+    return between.join(word for word in (state.state, state.note) if word)
 
 
 def _about_tests(result: ModuleResult) -> Iterator[str]:
@@ -198,8 +201,9 @@ def _about_tests(result: ModuleResult) -> Iterator[str]:
 
 
 def _counts(outcome: Outcome) -> str:
-    counts = {"passed": outcome.count(PASSED), "failed": len(outcome.failures),
-              "skipped": outcome.count(SKIPPED)}
+    waiting = outcome.count(UNWRITTEN)
+    counts = {"passed": outcome.count(PASSED), "failed": len(outcome.failures) - waiting,
+              "not yet": waiting, "skipped": outcome.count(SKIPPED)}
     return ", ".join(f"{n} {word}" for word, n in counts.items() if n) or "no tests"
 
 

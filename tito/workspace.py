@@ -134,7 +134,7 @@ class Workspace:
         except (ValueError, KeyError, TypeError):
             raise TitoError(
                 f"{self.relative(path)} is damaged.",
-                "Write it again: {\"version\": 1, \"start\": 1} (start: the module you began at).",
+                "It should say {\"version\": 1, \"start\": 1} (start: the module you began at).",
             ) from None
         if version > 1:
             raise TitoError(f"{self.relative(path)} is of a newer tito.", "Update tito.")
@@ -193,7 +193,7 @@ class Workspace:
         near = [m.name for m in self.modules if m.short in close]
         if near:
             return f"Did you mean {' or '.join(near)}?"
-        return "There are " + ", ".join(m.name for m in self.modules) + "."
+        return "The modules are: " + ", ".join(m.name for m in self.modules) + "."
 
 
 def is_course(folder: Path) -> bool:

@@ -55,6 +55,23 @@ def values(case, framework, sample):
         compare_tensors(framework.judged(t), old, True, "an input after the call")
 
 
+def in_place(case, framework, sample):
+    """Values and gradients of the in-place method; what PyTorch refuses to write is refused."""
+    args, kwargs, _ = JUDGE.arguments(sample, requires_grad=False)
+    try:
+        case.info.inplace_variant(args[0].clone(), *args[1:], **kwargs)
+    except RuntimeError:
+        args, kwargs, _ = framework.arguments(sample, requires_grad=False)
+        try:
+            case.call(*args, **kwargs)
+        except RuntimeError:
+            return None
+        raise Differs("writes what PyTorch refuses to write") from None
+    values(case, framework, sample)
+    if sample.input.requires_grad:
+        gradients(case, framework, sample)
+
+
 def tolerance(case, theirs):
     """assert_close's own tolerances, but for float32 results of the operations in TOLERANCES."""
     float32 = any(t.dtype is torch.float32 for t in tensors(theirs, JUDGE))

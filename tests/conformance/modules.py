@@ -24,6 +24,8 @@ MORE = {
 
 def offered(expected):
     """The classes that are promised, in order, and then whatever else both libraries have."""
+    if isinstance(FRAMEWORK, PyTorch):
+        return expected            # the harness on itself
     rest = [name for name in (*INFOS, *MORE) if FRAMEWORK.find(f"nn.{name}") is not None]
     return list(dict.fromkeys([*expected, *rest]))
 
@@ -35,7 +37,8 @@ class Sample:
 
     def __str__(self):
         mode = "train" if self.training else "eval"
-        return f"({describe(self.make)})({describe(self.call)}) {mode}"
+        call = "" if self.call is None else f"({describe(self.call)})"
+        return f"({describe(self.make)}){call} {mode}"
 
 
 def module_samples(name, dtype, training):
@@ -139,15 +142,45 @@ def run(name, dtype, training, aspect="modules"):
 
 
 def wrong_calls(name):
-    """PyTorch's own wrong calls of a class: `(sample, class of error, when)`."""
+    """PyTorch's own wrong calls of a class: `(sample, class of error)`."""
     info = INFOS.get(name)
     if info is None or info.module_error_inputs_func is None:
         return []
-    return [(Sample(as_sample(e.module_error_input.constructor_input.args,
-                              e.module_error_input.constructor_input.kwargs),
-                    as_sample(e.module_error_input.forward_input.args,
-                              e.module_error_input.forward_input.kwargs)
-                    if e.module_error_input.forward_input else None),
-             e.error_type, e.error_on is ModuleErrorEnum.CONSTRUCTION_ERROR)
-            for e in info.module_error_inputs_func(info, device="cpu", dtype=torch.float32,
-                                                   requires_grad=False, training=False)]
+    found = []
+    for e in info.module_error_inputs_func(info, device="cpu", dtype=torch.float32,
+                                           requires_grad=False, training=False):
+        call = e.module_error_input.forward_input
+        on_call = e.error_on is ModuleErrorEnum.FORWARD_ERROR
+        made = e.module_error_input.constructor_input
+        found.append((Sample(as_sample(made.args, made.kwargs),
+                             as_sample(call.args, call.kwargs) if on_call else None), e.error_type))
+    return found
+
+
+def made_and_called(framework, name, sample):
+    """Build the module; call it if the sample says with what."""
+    module = built(framework, name, sample, torch.float32)
+    if sample.call is not None:
+        args, kwargs, _ = arguments(framework, sample.call, False)
+        module(*args, **kwargs)
+
+
+def check_wrong_calls(name):
+    """PyTorch's wrong calls of a class raise PyTorch's class of error here, too."""
+    different = []
+    for sample, error in wrong_calls(name):
+        try:
+            made_and_called(JUDGE, name, sample)
+            continue               # some raise only in training, or on another device
+        except error:
+            pass
+        try:
+            made_and_called(FRAMEWORK, name, sample)
+            different.append((str(sample), f"raises nothing, PyTorch {error.__name__}"))
+        except error:
+            REPORT.passed["module errors"][name] += 1
+        except Exception as other:
+            different.append((str(sample), f"raises {type(other).__name__} ({other}), "
+                                           f"PyTorch {error.__name__}"))
+    REPORT.failed["module errors"] += [(name, sample, what) for sample, what in different]
+    assert not different, "\n".join(f"{name}{sample}: {what}" for sample, what in different)

@@ -28,9 +28,7 @@ class Case:
 def cases(framework):
     """Every case of PyTorch's database that `framework` has a name for."""
     found = []
-    for info in op_db:
-        if framework.root is torch and not {info.name, *(a.name for a in info.aliases)} & set(EXPECTED):
-            continue               # the harness on itself: as much as a finished library has
+    for info in filter(lambda info: offered(framework, info), op_db):
         call = main_call(framework, info)
         if call is not None:
             found.append(Case(info.name, info, call, main=True))
@@ -40,6 +38,21 @@ def cases(framework):
         if call is not None and has_method(info):
             found.append(Case(f"Tensor.{info.name}", info, method(info.name), main=False))
     return found
+
+
+def in_place(framework):
+    """A case for each in-place method that both libraries have; it writes into a copy."""
+    def writing(name):
+        return lambda x, *args, **kwargs: getattr(x.clone(), name)(*args, **kwargs)
+    return [Case(f"Tensor.{info.name}_", info, writing(f"{info.name}_"), main=False)
+            for info in op_db if info.inplace_variant is not None
+            and framework.find(f"Tensor.{info.name}_") is not None and offered(framework, info)]
+
+
+def offered(framework, info):
+    """True but where the harness runs on PyTorch: there it does as much as a finished library has."""
+    return framework.root is not torch or bool(
+        {info.name, *(alias.name for alias in info.aliases)} & set(EXPECTED))
 
 
 def main_call(framework, info):
@@ -81,15 +94,18 @@ def samples(case, dtype, requires_grad=False, reference=False):
     return every[::-(-len(every) // LIMIT) or 1]
 
 
-def specials(case, dtype):
+def specials(case, dtype, requires_grad=False):
     """Samples no OpInfo has: infinities, nan, both zeros and borders of domains, each with each."""
     edges = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.5, 1e-8, -1e-8, 30.0, -30.0, 100.0, -100.0,
              float("inf"), float("-inf"), float("nan")]
     x = torch.tensor(edges, dtype=dtype)
     if isinstance(case.info, BinaryUfuncInfo):
-        return [plain_sample(x[:, None], x)]
+        n = len(edges)
+        x, y = x.repeat_interleave(n), x.repeat(n)
+        return [plain_sample(x.requires_grad_(requires_grad), y.requires_grad_(requires_grad))]
     if isinstance(case.info, UnaryUfuncInfo):
-        return [plain_sample(x, **case.info.sample_kwargs("cpu", dtype, x)[0])]
+        kwargs = case.info.sample_kwargs("cpu", dtype, x)[0]
+        return [plain_sample(x.requires_grad_(requires_grad), **kwargs)]
     return []
 
 

@@ -7,7 +7,7 @@ from .compare import Differs
 from .exclusions import excluded
 from .frameworks import FRAMEWORK
 from .report import REPORT
-from .samples import cases, describe, samples, specials
+from .samples import cases, describe, in_place, samples, specials
 
 pytestmark = pytest.mark.filterwarnings("ignore")      # PyTorch's own, about its samples
 
@@ -74,6 +74,19 @@ def test_specials(case, dtype):
 
 
 def differentiable(case): return case.info.supports_autograd
+
+
+@each(MAIN, when=differentiable)
+def test_specials_gradients(case, dtype):
+    "So do gradients there: 0, infinite or nan where PyTorch's are"
+    run(checks.gradients, case, specials(case, dtype, True), aspect="specials' gradients")
+
+
+@each(in_place(FRAMEWORK), [torch.float64, torch.float32, torch.int64])
+def test_in_place(case, dtype):
+    "Methods that end in _ write what the function gives, pass gradients on, or refuse"
+    wants = case.info.supports_autograd and dtype.is_floating_point
+    run(checks.in_place, case, samples(case, dtype, wants))
 
 
 @each(MAIN, [torch.float64, torch.float32], when=differentiable)

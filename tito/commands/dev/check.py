@@ -8,7 +8,7 @@ from tito.workspace import Workspace
 
 @click.command("check")
 @click.argument("modules", nargs=-1, metavar="[MODULE]...")
-def command(modules: tuple[str, ...]) -> None:
+def command(modules: tuple[str, ...]) -> int:
     """Check the course as its author: every exercise fails unsolved, every solution passes."""
     from tito.check import Report, check
 
@@ -24,4 +24,4 @@ def command(modules: tuple[str, ...]) -> None:
     for report in reports:
         for finding in report.findings:
             console.say(f"{report.module}: {finding}")
-    raise SystemExit(1 if any(report.findings for report in reports) else 0)
+    return 1 if any(report.findings for report in reports) else 0

@@ -11,7 +11,7 @@ from tito.workspace import Workspace
 @click.option("--all", "every", is_flag=True, help="Test every module.")
 @click.option("--inline", is_flag=True, help="Only the checks in the lesson, not tests/NN_name/.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
-def command(modules: tuple[str, ...], every: bool, inline: bool, as_json: bool) -> None:
+def command(modules: tuple[str, ...], every: bool, inline: bool, as_json: bool) -> int:
     """Test a module: the lesson's own checks, then tests/NN_name/, on your code.
 
     MODULE is a number, a folder or a part of its name: 5, 05_autograd, autograd.
@@ -34,4 +34,4 @@ def command(modules: tuple[str, ...], every: bool, inline: bool, as_json: bool) 
         import json
 
         console.say(json.dumps([as_dict(result) for result in results], indent=2))
-    raise SystemExit(0 if all(result.passed for result in results) else 1)
+    return 0 if all(result.passed for result in results) else 1

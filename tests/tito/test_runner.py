@@ -1,0 +1,372 @@
+"""Running lessons and tests folders: what the student's code does is told as what it is."""
+
+import json
+
+import pytest
+
+from tito import export, progress, runner
+from tito.errors import TitoError
+from tito.results import ENDED, FAILED, PASSED, UNWRITTEN, group_of
+from tito.testing import as_dict, lines, test_module
+
+test_module.__test__ = False  # a function of tito's, no test
+
+SOLVED = "    return x * 2\n"
+UNSOLVED = '    raise NotImplementedError("01_thing: double is not written yet")\n'
+
+
+def states(outcome):
+    return {check.label: check.state for check in outcome.checks}
+
+
+# ---- a lesson ----
+
+
+def test_a_solved_lesson_passes_with_every_check_named(small_course):
+    outcome = runner.run_lesson(small_course.workspace, small_course.module)
+    assert outcome.passed
+    assert states(outcome) == {
+        "TestDouble.test_three": PASSED,
+        "TestDouble.test_minus": PASSED,
+        "TestBox.test_holds": PASSED,
+        "TestBoxGrow.test_grows": PASSED,
+    }
+    first = outcome.checks[0]
+    assert (first.title, first.sentence) == ("Doubling", "Three becomes six")
+
+
+def test_a_wrong_solution_fails_with_expected_got_and_the_line(small_course):
+    small_course.change(SOLVED, "    return x * 3\n")
+    outcome = runner.run_lesson(small_course.workspace, small_course.module)
+    assert not outcome.passed
+    check = outcome.failures[0]
+    assert check.label == "TestDouble.test_three"
+    assert check.detail == "expected 6\ngot      9\nfrom     double(3)"
+    text = small_course.lesson.read_text().split("\n")
+    file, line, _ = check.trace[-1]
+    assert file == str(small_course.lesson)
+    assert text[line - 1].strip() == "assert double(3) == 6"
+
+
+def test_an_unsolved_exercise_is_told_from_a_wrong_one(small_course):
+    small_course.change(SOLVED, UNSOLVED)
+    outcome = runner.run_lesson(small_course.workspace, small_course.module)
+    assert not outcome.passed
+    assert states(outcome) == {
+        "TestDouble.test_three": UNWRITTEN,
+        "TestDouble.test_minus": UNWRITTEN,
+        "TestBox.test_holds": PASSED,
+        "TestBoxGrow.test_grows": UNWRITTEN,
+    }
+
+
+def test_a_statement_that_fails_does_not_keep_later_checks_from_running(small_course):
+    small_course.change("class TestBox:", "1 / 0\n\nclass TestBox:")
+    outcome = runner.run_lesson(small_course.workspace, small_course.module)
+    assert [c.state for c in outcome.checks] == [PASSED] * 4
+    assert not outcome.passed
+    assert outcome.problem == "ZeroDivisionError: division by zero"
+
+
+def test_a_lesson_whose_checks_were_deleted_does_not_pass(small_course):
+    small_course.lesson.write_text(small_course.lesson.read_text().replace("Test", "Nothing"))
+    outcome = runner.run_lesson(small_course.workspace, small_course.module)
+    assert not outcome.passed
+    assert "no checks" in outcome.problem
+
+
+@pytest.mark.parametrize(
+    "body, says",
+    [
+        ("import os; os._exit(0)", "ended by itself, with code 0"),
+        ("import ctypes; ctypes.string_at(0)", "SIGSEGV"),
+        ("import os\n    while True: os.write(1, b'x' * 9999)", "printed more than"),
+        ("while True: pass", "did not come to an end"),
+    ],
+)
+def test_whatever_ends_the_process_is_never_a_pass(small_course, body, says):
+    small_course.change(SOLVED, f"    {body}\n")
+    outcome = runner.run_lesson(small_course.workspace, small_course.module, seconds=1)
+    assert not outcome.passed
+    assert says in outcome.problem
+    assert states(outcome) == {"TestDouble.test_three": ENDED}
+
+
+def test_an_endless_loop_is_found_at_its_line(small_course):
+    small_course.change(SOLVED, "    while x:\n        x = x + 1\n")
+    outcome = runner.run_lesson(small_course.workspace, small_course.module, seconds=1)
+    file, line, name = outcome.checks[-1].trace[-1]
+    assert (file, name) == (str(small_course.lesson), "double")
+    assert small_course.lesson.read_text().split("\n")[line - 1].strip() in (
+        "while x:", "x = x + 1")
+
+
+def test_leaving_in_the_lesson_itself_is_no_pass(small_course):
+    small_course.change("# # Things", "# # Things\n\n# %%\nimport os; os._exit(0)")
+    outcome = runner.run_lesson(small_course.workspace, small_course.module)
+    assert not outcome.passed
+    assert outcome.checks == []
+
+
+def test_sys_exit_in_a_check_fails_that_check_alone(small_course):
+    small_course.change(SOLVED, "    import sys\n    sys.exit(0)\n")
+    outcome = runner.run_lesson(small_course.workspace, small_course.module)
+    assert states(outcome)["TestDouble.test_three"] == FAILED
+    assert states(outcome)["TestBox.test_holds"] == PASSED
+
+
+def test_what_the_student_prints_is_kept_with_the_check(small_course):
+    small_course.change(SOLVED, "    print('x is', x)\n    return x\n")
+    outcome = runner.run_lesson(small_course.workspace, small_course.module)
+    assert outcome.failures[0].printed == "x is 3\n"
+    assert outcome.failures[1].printed == "x is -1\n"
+
+
+def test_a_lesson_sees_earlier_modules_only(small_course):
+    small_course.write("modules/02_more/more_dev.py", '''\
+        # %%
+        #| default_exp core.more
+        from tito.lesson import run_tests
+        from tinytorch.core.thing import double
+
+        # %%
+        #| export
+        def four(x):
+            """Four times x."""
+            ### BEGIN SOLUTION
+            return double(double(x))
+            ### END SOLUTION
+
+        # %%
+        class TestFour:
+            """Four times"""
+
+            def test_two(self):
+                "Two becomes eight"
+                assert four(2) == 8
+        ''')
+    workspace = small_course.workspace
+    export.export(workspace, workspace.module("01"))
+    assert runner.run_lesson(workspace, workspace.module("02")).passed
+    export.export(workspace, workspace.module("02"))
+    small_course.change("import double\n", "import double\nfrom tinytorch.core.more import four\n",
+                        workspace.module("02").lesson)
+    outcome = runner.run_lesson(workspace, workspace.module("02"))
+    assert not outcome.passed
+    assert "02_more builds `four`" in outcome.problem
+
+
+def test_the_notebook_form_of_a_lesson_runs_too(small_course):
+    import nbformat
+
+    from tito.source import read_percent
+
+    cells = [nbformat.v4.new_code_cell(cell.text) if cell.kind == "code"
+             else nbformat.v4.new_markdown_cell(cell.text)
+             for cell in read_percent(small_course.lesson.read_text())]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), small_course.lesson.with_suffix(".ipynb"))
+    small_course.lesson.unlink()
+    outcome = runner.run_lesson(small_course.workspace, small_course.module)
+    assert outcome.passed and len(outcome.checks) == 4
+
+
+# ---- tests/NN_name/ ----
+
+
+def test_the_tests_folder_runs_on_the_exported_code(small_course):
+    export.export(small_course.workspace, small_course.module)
+    outcome = runner.run_tests_folder(small_course.workspace, small_course.module)
+    assert outcome.passed
+    assert [(c.group, c.name, c.sentence) for c in outcome.checks] == [
+        ("tests/01_thing/test_thing.py", "test_nothing", "Nothing stays nothing"),
+        ("tests/01_thing/test_thing.py", "test_cannot_shrink", "cannot shrink"),
+    ]
+
+
+def test_leaving_in_a_test_is_no_pass(small_course):
+    export.export(small_course.workspace, small_course.module)
+    small_course.change("    assert double(0) == 0", "    import os\n    os._exit(0)",
+                        small_course.tests)
+    outcome = runner.run_tests_folder(small_course.workspace, small_course.module)
+    assert not outcome.passed
+    assert [(c.name, c.state) for c in outcome.checks] == [("test_nothing", ENDED)]
+
+
+def test_tests_that_cannot_be_read_are_a_failure(small_course):
+    export.export(small_course.workspace, small_course.module)
+    small_course.change("import Box, double", "import Box, triple", small_course.tests)
+    outcome = runner.run_tests_folder(small_course.workspace, small_course.module)
+    assert not outcome.passed
+    assert "triple" in outcome.failures[0].detail
+
+
+def test_a_module_without_a_tests_folder_has_no_outcome(small_course):
+    small_course.tests.unlink()
+    small_course.tests.parent.rmdir()
+    assert runner.run_tests_folder(small_course.workspace, small_course.module) is None
+
+
+# ---- what is remembered ----
+
+
+def test_a_pass_is_remembered_for_that_text_only(small_course, monkeypatch):
+    workspace, module = small_course.workspace, small_course.module
+    assert runner.lesson_passes(workspace, module)
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "run_lesson", lambda *a: pytest.fail("it ran again"))
+        assert runner.lesson_passes(workspace, module)
+    small_course.change(SOLVED, "    return x * 3\n")
+    assert not runner.lesson_passes(workspace, module)
+    small_course.change("    return x * 3\n", SOLVED)
+    text = progress.digest(module)
+    assert not progress.passed(workspace, module, text)  # the failure has replaced the pass
+    assert runner.lesson_passes(workspace, module)
+
+
+def test_a_given_sheet_counts_as_part_of_the_text(small_course):
+    sheet = small_course.write("modules/01_thing/given_dev.py", "# %%\nONE = 1\n")
+    before = progress.digest(small_course.module)
+    sheet.write_text("# %%\nONE = 2\n")
+    assert progress.digest(small_course.module) != before
+    sheet.write_bytes(b"# %%\r\nONE = 1\r\n")
+    assert progress.digest(small_course.module) == before
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b'{"version": "x", "passed": {}}', b"\xff\xfe"])
+def test_a_damaged_progress_file_is_named_and_kept(small_course, content):
+    workspace = small_course.workspace
+    file = progress.path(workspace)
+    file.parent.mkdir()
+    file.write_bytes(content)
+    with pytest.raises(TitoError) as error:
+        runner.lesson_passes(workspace, small_course.module)
+    assert str(file) in error.value.message
+    assert "progress.json.corrupt" in error.value.hint
+    assert file.with_name("progress.json.corrupt").read_bytes() == content
+    assert runner.lesson_passes(workspace, small_course.module)  # as the hint says
+    assert json.loads(file.read_text())["version"] == progress.VERSION
+
+
+def test_a_second_damaged_file_does_not_replace_the_first(small_course):
+    file = progress.path(small_course.workspace)
+    file.parent.mkdir()
+    for content in ("one", "two"):
+        file.write_text(content)
+        with pytest.raises(TitoError):
+            progress.load(small_course.workspace)
+    kept = sorted(path.read_text() for path in file.parent.glob("*.corrupt*"))
+    assert kept == ["one", "two"]
+
+
+def test_a_newer_progress_file_is_left_alone(small_course):
+    file = progress.path(small_course.workspace)
+    file.parent.mkdir()
+    file.write_text('{"version": 99, "passed": {}, "more": 1}')
+    with pytest.raises(TitoError, match="newer"):
+        progress.load(small_course.workspace)
+    assert json.loads(file.read_text())["more"] == 1
+
+
+# ---- tito test ----
+
+
+def state_words(result):
+    return {s.exercise.id: f"{s.state} {s.note}".strip() for s in result.states}
+
+
+def test_it_tests_the_students_code_without_writing_into_the_package(small_course):
+    small_course.change(SOLVED, "    return x + 7\n")
+    before = sorted(small_course.root.joinpath("tinytorch").rglob("*.py"))
+    result = test_module(small_course.workspace, small_course.module)
+    assert not result.passed
+    assert result.tests_failure.detail == "expected 0\ngot      7\nfrom     double(0)"
+    assert sorted(small_course.root.joinpath("tinytorch").rglob("*.py")) == before
+
+
+def test_a_stale_export_is_not_what_is_tested(small_course):
+    export.export(small_course.workspace, small_course.module)
+    small_course.change(SOLVED, "    return x * 1000 + 1\n")
+    result = test_module(small_course.workspace, small_course.module)
+    assert result.tests_failure.detail.startswith("expected 0\ngot      1\n")
+    assert "x * 2" in (small_course.root / "tinytorch/core/thing.py").read_text()
+
+
+def test_exercises_are_done_not_yet_waiting_or_failing(small_course):
+    small_course.change(SOLVED, UNSOLVED)
+    result = test_module(small_course.workspace, small_course.module)
+    assert state_words(result) == {
+        "double": "not yet", "Box.__init__": "done", "Box.grow": "waits for double"}
+    assert result.failure is None  # nothing is wrong, there is only something to do
+    shown = "\n".join(lines(result))
+    assert "Next: double, modules/01_thing/thing_dev.py:12" in shown
+    assert "tests/01_thing: 1 passed, 1 not yet" in shown
+
+    small_course.change(UNSOLVED, "    return x * 2 if x > 0 else x\n")
+    result = test_module(small_course.workspace, small_course.module, inline_only=True)
+    assert state_words(result) == {
+        "double": "failing 1 of 2 checks", "Box.__init__": "done", "Box.grow": "done"}
+    assert result.tests is None
+    assert result.failure.sentence == "Minus one becomes minus two"
+
+
+def test_an_error_in_the_package_is_shown_at_the_line_of_the_lesson(small_course):
+    small_course.change("        if by < 0:\n", "        if by < None:\n")
+    result = test_module(small_course.workspace, small_course.module)
+    line = small_course.lesson.read_text().split("\n").index("        if by < None:") + 1
+    assert result.tests_failure.places == [
+        f"tests/01_thing/test_thing.py:{small_course.tests.read_text().split(chr(10)).index('        Box(1).grow(-1)') + 1}",  # noqa: E501
+        f"modules/01_thing/thing_dev.py:{line}"]
+
+
+def test_a_lesson_that_cannot_be_exported_still_has_its_own_checks(small_course):
+    small_course.change("#| export\ndef double", "#| export\nfrom math import *\ndef double")
+    result = test_module(small_course.workspace, small_course.module)
+    assert result.inline.passed
+    assert not result.passed
+    assert result.tests_failure.sentence == "The lesson cannot be exported."
+    assert "import *" in result.tests_failure.detail
+
+
+def test_the_json_says_the_same(small_course):
+    small_course.change(SOLVED, "    return x\n")
+    given = as_dict(test_module(small_course.workspace, small_course.module))
+    given = json.loads(json.dumps(given))
+    assert given["passed"] is False
+    assert [(e["id"], e["state"]) for e in given["exercises"]] == [
+        ("double", "failing"), ("Box.__init__", "done"), ("Box.grow", "failing")]
+    assert given["first_failure"]["places"] == ["modules/01_thing/thing_dev.py:22"]
+    assert given["tests"] == {"passed": 2, "failed": 0, "skipped": 0, "problem": ""}
+
+
+def test_the_command_in_a_pipe(small_course):
+    tito = ["-c", "from tito.cli import main; main()", "test"]
+    code, shown = runner.run_python([*tito, "01"], small_course.root)
+    assert code == 0
+    assert "✅ double" in shown and "\033" not in shown
+    small_course.change(SOLVED, "    return x\n")
+    code, shown = runner.run_python([*tito, "01"], small_course.root)
+    assert code == 1
+    assert "❌ double        failing: 2 of 2 checks" in shown
+    code, shown = runner.run_python([*tito, "99"], small_course.root)
+    assert code == 2
+    assert "There is no module `99`" in shown
+
+
+# ---- which checks belong to an exercise ----
+
+
+@pytest.mark.parametrize(
+    "exercise, classes, group",
+    [
+        ("masked_fill", ["TestMaskedFill"], "TestMaskedFill"),
+        ("Module.named_parameters", ["TestModule", "TestModuleNamedParameters"],
+         "TestModuleNamedParameters"),
+        ("Op.__call__", ["TestOp"], "TestOp"),
+        ("Op.__call__", ["TestOp", "TestOpCall"], "TestOpCall"),
+        ("Linear.__init__", ["TestLinear"], "TestLinear"),
+        ("Linear.forward", ["TestLinearForward", "TestLinear"], "TestLinearForward"),
+        ("Node.backward", ["TestNode"], None),
+    ],
+)
+def test_the_group_of_an_exercise(exercise, classes, group):
+    assert group_of(exercise, classes) == group

@@ -1,0 +1,5 @@
+"""`python -m tito` is `tito`."""
+
+from tito.cli import main
+
+main()
