@@ -49,13 +49,18 @@ def _statements(wanted: dict[Import, int]) -> list[tuple[str, int]]:
     groups: dict[tuple, list[Import]] = {}
     for item in wanted:
         if item.name:  # an alias has a line of its own, the others of a module share one
-            own = (*_member_key(item.name), item.alias) if item.alias else ()
-            groups.setdefault((_module_key(item.module), own), []).append(item)
-    for _, items in sorted(groups.items()):
-        items.sort(key=lambda i: _member_key(i.name))
+            own = (item.name, item.alias) if item.alias else ()
+            groups.setdefault((item.module, own), []).append(item)
+    for items in groups.values():
+        items.sort(key=_member_key)
+    for items in sorted(groups.values(), key=_first_key):
         line = min(wanted[i] for i in items)
         found.append((_from(items[0].module, [i.name + _as(i) for i in items]), line))
     return found
+
+
+def _first_key(items: list[Import]) -> tuple:
+    return (_module_key(items[0].module), _member_key(items[0]))
 
 
 def _as(item: Import) -> str:
@@ -73,7 +78,8 @@ def _module_key(module: str) -> tuple[str, str]:
     return (module.lower(), module)
 
 
-def _member_key(name: str) -> tuple:
+def _member_key(item: Import) -> tuple:
     """Constants, then classes, then functions, as isort has them."""
+    name = item.name
     kind = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
-    return (kind, name.lower(), name)
+    return (kind, name.lower(), name, item.alias)

@@ -56,12 +56,13 @@ def definitions(body: Iterable[ast.stmt]) -> Iterator[tuple[str, int, ast.stmt]]
 
 def rebound(tree: ast.Module) -> dict[str, int]:
     """Names that a function assigns through `global`, with the line of that statement."""
-    return {
-        name: node.lineno
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Global)
-        for name in node.names
-    }
+    found = {}
+    for function in (node for node in ast.walk(tree) if isinstance(node, FUNCTIONS)):
+        assigned = {name for statement in function.body for name, _ in _bindings(statement)}
+        for node in _own_statements(function.body):
+            if isinstance(node, ast.Global):
+                found |= {name: node.lineno for name in node.names if name in assigned}
+    return found
 
 
 def _bindings(node: ast.AST) -> Iterator[tuple[str, int]]:

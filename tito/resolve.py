@@ -51,6 +51,7 @@ def _sibling(want: _Wanted, targets: dict[str, Target]) -> str:
 
 
 def _wanted(target: Target, devs: list[Dev], later: dict[str, str]) -> list[_Wanted]:
+    _globals(target)
     lazy = any(i.name == "annotations" for i in target.dev.future)
     uses = [(use, piece) for piece in target.pieces for use in names.uses(piece.tree, lazy)]
     found: list[_Wanted] = []
@@ -66,6 +67,19 @@ def _wanted(target: Target, devs: list[Dev], later: dict[str, str]) -> list[_Wan
     _no_stale_globals(target, found, devs)
     _only_down(target, found, later)
     return found
+
+
+def _globals(target: Target) -> None:
+    """A function binds names of its own file through `global`, never those of another."""
+    for name, line in target.rebound.items():
+        homes = [t.name for t in target.dev.targets.values() if name in t.bound]
+        if homes and target.name not in homes:
+            raise TitoError(
+                f"{target.dev.at(line)}: `global {name}` would not reach the `{name}` of "
+                f"{homes[0]}.",
+                "Export both cells to one target, or write it through a function there.",
+            )
+        target.bound.setdefault(name, line)  # only the function binds it
 
 
 def _origin(use: names.Use, cell, target: Target, devs: list[Dev]) -> list[_Wanted]:
@@ -159,16 +173,6 @@ def _no_stale_globals(target: Target, found: list[_Wanted], devs: list[Dev]) -> 
                 "Read and write it through functions of its own file, or export both cells to "
                 "one target.",
             )
-    for name, line in target.rebound.items():
-        elsewhere = [t.name for t in target.dev.targets.values() if t is not target
-                     and name in t.bound]  # fmt: skip
-        if name not in target.bound and elsewhere:
-            raise TitoError(
-                f"{target.dev.at(line)}: `global {name}` would not reach the `{name}` of "
-                f"{elsewhere[0]}.",
-                "Export both cells to one target, or write it through a function there.",
-            )
-        target.bound.setdefault(name, line)  # only the function binds it
 
 
 def _only_down(target: Target, found: list[_Wanted], later: dict[str, str]) -> None:

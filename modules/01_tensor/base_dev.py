@@ -37,12 +37,13 @@ this_thread = PerThread()
 def record_with(recorder, everywhere=False):
     """Let `recorder(op, inputs, arrays, params, result, out)` hear of every op of this thread.
 
-    Returns the recorder before it, so that it can be put back. With `everywhere=True` it is what
-    all threads use that have none of their own.
+    Returns the recorder before it, so that it can be put back. With `everywhere=True` it is for this
+    thread and for all others that have none of their own.
     """
     previous = this_thread.recorder
     if everywhere:
         PerThread.recorder = staticmethod(recorder)   # a bare function here would become a method
+        vars(this_thread).clear()
     else:
         this_thread.recorder = recorder
     return previous

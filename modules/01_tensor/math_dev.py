@@ -146,29 +146,28 @@ def round(x, decimals=0): return x.round(decimals)
 def frac(x): return x - np.trunc(x)
 
 
-def _divisor(x, y):
-    """`y`, unless it is an integer 0: floats answer that with inf or nan, integers cannot."""
-    whole = [np.asarray(a).dtype.kind != "f" if not is_array(a) else a.dtype.kind != "f" for a in (x, y)]
-    if whole[0] and whole[1] and (y == 0 if not is_array(y) else (y == 0).any()):
+def _whole(out, y):
+    """`out`, a quotient or remainder by y. Floats answer 0 with inf or nan, integers cannot."""
+    if out.dtype.kind != "f" and not np.all(y):
         raise RuntimeError("ZeroDivisionError: integers divided by 0. Make one side a float, or mask the 0.")
-    return y
+    return out
 
 
 @op(method=True)
-def floor_divide(x, y): return x // _divisor(x, y)
+def floor_divide(x, y): return _whole(x // y, y)
 @op(method=True)
-def remainder(x, y): return x % _divisor(x, y)
+def remainder(x, y): return _whole(x % y, y)
 @op(method=True)
-def fmod(x, y): return np.fmod(x, _divisor(x, y))
+def fmod(x, y): return _whole(np.fmod(x, y), y)
 @op
 def trunc_divide(x, y):
     """x / y without what follows the point: div(rounding_mode="trunc")."""
-    down = x // _divisor(x, y)
-    return down + ((down < 0) & (down * y != x)) if down.dtype.kind != "f" else np.trunc(x / y)
+    down = _whole(x // y, y)
+    return np.trunc(x / y) if down.dtype.kind == "f" else down + ((down < 0) & (down * y != x))
 @op
 def floor_quotient(x, y):
     """floor_divide, for div(rounding_mode="floor"), which has a gradient: 0."""
-    return x // _divisor(x, y)
+    return _whole(x // y, y)
 
 
 @method
@@ -654,7 +653,7 @@ def _letters(equation, ndims):
     names = [_spelled(term, n, equation) for term, n in zip(terms, ndims)]
     dots = {n for term in names for n in term if isinstance(n, int)}
     if arrow:
-        out = [n for n in _spelled(right, None, equation, sorted(dots))]
+        out = _spelled(right, None, equation, sorted(dots))
         if len(set(out)) < len(out) or {*out} - {n for term in names for n in term}:
             raise RuntimeError(f"einsum({equation!r}): each letter on the right must be there once, and "
                                "must be on the left too.")
@@ -666,7 +665,7 @@ def _letters(equation, ndims):
 def _spelled(term, ndim, equation, dots=None):
     """The names in a term; the dimensions under `...` count back from -1, so that they are aligned."""
     before, found, after = term.partition("...")
-    if not all_letters(before + after):
+    if before + after and not (before + after).isalpha():
         raise RuntimeError(f"einsum({equation!r}): {term!r} must be letters, and at most one '...'.")
     if dots is None:
         rest = ndim - len(before + after)
@@ -675,9 +674,6 @@ def _spelled(term, ndim, equation, dots=None):
                                f"the operand's {ndim}.")
         dots = list(range(-rest, 0))
     return [*before, *(dots if found else []), *after]
-
-
-def all_letters(text): return text == "" or text.isalpha()
 
 
 # %% [markdown]

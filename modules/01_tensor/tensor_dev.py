@@ -10,12 +10,12 @@
 # pictures - pictures.mean(0)
 # ```
 #
-# Run the next cells. The loop and the line give the same numbers, and the line is several hundred
+# Run the next cells. The loop and the line give the same numbers, and the line is more than a hundred
 # times faster. Two questions, and by the end of this module you can answer both:
 #
 # 1. `pictures` has shape (1797, 64) and `pictures.mean(0)` has shape (64,). Nobody said which of the
 #    64 means belongs to which number. How does the machine know?
-# 2. Where do the several hundred times come from?
+# 2. Where does the factor of a hundred come from?
 
 # %%
 #| default_exp core.ops

@@ -708,8 +708,8 @@ class TestWalk:
     def test_shared(self):
         "A gradient handed to two inputs is not changed through the other: a gets 1, b gets 1 + 10"
         a, b = self.leaf(1., 1.), self.leaf(1., 1.)
-        older = node(b, pull=lambda g: (g * 10,))
-        top = node(a, b, older, pull=lambda g: (g, g, g))
+        older = node(b, pull=lambda g: (g * 10,), shape=(2,))
+        top = node(a, b, older, pull=lambda g: (g, g, g), shape=(2,))
         found = walk(top, np.array([1., 1.]))
         expect(found[a], [1., 1.], why="+= writes into the array that a has as well")
         expect(found[b], [11., 11.])
@@ -717,7 +717,7 @@ class TestWalk:
     def test_caller(self):
         "The gradient that the caller passed is left as it was"
         a, g = self.leaf(1., 1.), np.array([1., 1.])
-        walk(node(a, a, pull=lambda g: (g, g)), g)
+        walk(node(a, a, pull=lambda g: (g, g), shape=(2,)), g)
         expect(g, [1., 1.])
 
     def test_fitted(self):
@@ -759,7 +759,82 @@ class TestWalk:
 run_tests(TestWalk)
 
 # %% [markdown]
-# ## Exercise 8: the recorder
+# ## Exercise 8: look away
+#
+# When a model is only used, nobody will ask for gradients, and the pullbacks are wasted memory. When an
+# optimiser changes a weight, that change must not become part of the graph. So: a block in which
+# nothing is recorded. `record_with(None)` switches the recorder of this thread off and returns the one
+# before; afterwards, put *that* back, whatever happened inside, and whether or not there was one.
+#
+# `@contextmanager` makes a context manager of a function with one `yield`: what stands before it happens
+# on entering the block, what stands after it on leaving. An error inside the block arises at the `yield`.
+
+# %%
+#| export
+@contextmanager
+def no_grad():
+    """Nothing is recorded inside, in this thread: `with no_grad(): ...`, or `@no_grad()` on a function."""
+    ### BEGIN SOLUTION
+    previous = record_with(None)
+    try:
+        yield
+    finally:
+        record_with(previous)
+    ### END SOLUTION
+
+
+# %%
+class TestNoGrad:
+    """Looking away"""
+    def events(self, f):
+        "How many ops a recorder hears of while f runs."
+        heard = []
+        before = record_with(lambda *event: heard.append(event))
+        try:
+            f()
+        finally:
+            record_with(before)
+        return len(heard)
+
+    def look(self): return Tensor([2.]) * 3.
+
+    def test_off_and_on(self):
+        "Inside nothing is recorded, afterwards it is again"
+        def watched():
+            with no_grad():
+                self.look()
+            self.look()
+        expect(self.events(watched), 1)
+
+    def test_nested(self):
+        "Two blocks, one in the other: leaving the inner one does not switch recording on"
+        def watched():
+            with no_grad():
+                with no_grad():
+                    pass
+                self.look()
+        expect(self.events(watched), 0, why="put back what was there before")
+
+    def test_error(self):
+        "An error inside does not leave recording off"
+        def watched():
+            try:
+                with no_grad():
+                    raise KeyError("on purpose")
+            except KeyError:
+                self.look()
+        expect(self.events(watched), 1, why="try / finally: restore whatever happened")
+
+    def test_decorator(self):
+        "As a decorator it works at every call"
+        silent = no_grad()(self.look)
+        expect(self.events(lambda: (silent(), silent(), self.look())), 1)
+
+
+run_tests(TestNoGrad)
+
+# %% [markdown]
+# ## Exercise 9: the recorder
 #
 # Module 01 left a seat: after each op, `recorder(op, inputs, arrays, params, result, out)` is called, if
 # there is one. Now we write who sits there. It must be quick, because it runs at every op.
@@ -868,81 +943,6 @@ class TestRecord:
 
 
 run_tests(TestRecord)
-
-# %% [markdown]
-# ## Exercise 9: look away
-#
-# When a model is only used, nobody will ask for gradients, and the pullbacks are wasted memory. When an
-# optimiser changes a weight, that change must not become part of the graph. So: a block in which
-# nothing is recorded. `record_with(None)` switches the recorder of this thread off and returns the one
-# before; afterwards, put *that* back, whatever happened inside, and whether or not there was one.
-#
-# `@contextmanager` makes a context manager of a function with one `yield`: what stands before it happens
-# on entering the block, what stands after it on leaving. An error inside the block arises at the `yield`.
-
-# %%
-#| export
-@contextmanager
-def no_grad():
-    """Nothing is recorded inside, in this thread: `with no_grad(): ...`, or `@no_grad()` on a function."""
-    ### BEGIN SOLUTION
-    previous = record_with(None)
-    try:
-        yield
-    finally:
-        record_with(previous)
-    ### END SOLUTION
-
-
-# %%
-class TestNoGrad:
-    """Looking away"""
-    x = Tensor([2.], requires_grad=True)
-
-    def in_recording(self, f):
-        before = record_with(record)
-        try:
-            return f()
-        finally:
-            record_with(before)
-
-    def records(self): return (self.x * 3.).node is not None
-
-    def test_off_and_on(self):
-        "Inside nothing is recorded, afterwards it is again"
-        def look():
-            with no_grad():
-                inside = self.records()
-            return inside, self.records()
-        assert self.in_recording(look) == (False, True)
-
-    def test_nested(self):
-        "Two blocks, one in the other: leaving the inner one does not switch recording on"
-        def look():
-            with no_grad():
-                with no_grad():
-                    pass
-                return self.records()
-        assert self.in_recording(look) is False, "put back what was there before, not record"
-
-    def test_error(self):
-        "An error inside does not leave recording off"
-        def look():
-            try:
-                with no_grad():
-                    raise KeyError("on purpose")
-            except KeyError:
-                return self.records()
-        assert self.in_recording(look) is True, "try / finally: restore whatever happened"
-
-    def test_decorator(self):
-        "As a decorator it works at every call"
-        @no_grad()
-        def look(): return self.records()
-        assert self.in_recording(lambda: (look(), look(), self.records())) == (False, False, True)
-
-
-run_tests(TestNoGrad)
 
 # %% [markdown]
 # ## Exercise 10: the slope of a guess

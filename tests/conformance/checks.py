@@ -56,19 +56,19 @@ def values(case, framework, sample):
 
 
 def in_place(case, framework, sample):
-    """Values and gradients of the in-place method; what PyTorch refuses to write is refused."""
+    """Values and gradients of an in-place method; what PyTorch refuses to write is refused."""
     args, kwargs, _ = JUDGE.arguments(sample, requires_grad=False)
+    ours, our_kwargs, _ = framework.arguments(sample, requires_grad=False)
     try:
-        case.info.inplace_variant(args[0].clone(), *args[1:], **kwargs)
+        theirs = case.info.inplace_variant(args[0].clone(), *args[1:], **kwargs)
     except RuntimeError:
-        args, kwargs, _ = framework.arguments(sample, requires_grad=False)
         try:
-            case.call(*args, **kwargs)
+            case.call(*ours, **our_kwargs)
         except RuntimeError:
             return None
         raise Differs("writes what PyTorch refuses to write") from None
-    values(case, framework, sample)
-    if sample.input.requires_grad:
+    compare(framework, case.call(*ours, **our_kwargs), theirs, **tolerance(case, theirs))
+    if sample.input.requires_grad and case.info.op(*args, **kwargs).dtype is theirs.dtype:
         gradients(case, framework, sample)
 
 
@@ -151,7 +151,8 @@ def weighted(call, framework, sample, pull):
     """The outputs, weighted by the cotangents, as one number."""
     args, kwargs, _ = framework.arguments(sample, requires_grad=False)
     outputs = tensors(call(*args, **kwargs), framework)
-    return sum((framework.judged(outputs[i]) * g).sum() for i, g in zip(pull.which, pull.cotangents))
+    pairs = zip(pull.which, pull.cotangents)
+    return sum((framework.judged(outputs[i]) * g).sum() for i, g in pairs)
 
 
 def moved(sample, along, eps):
@@ -171,7 +172,8 @@ def with_leaves(sample, replace):
             done[id(value)] = replace(value)
         return done[id(value)]
 
-    return plain_sample(*convert((sample.input, *sample.args), leaf), **convert(sample.kwargs, leaf))
+    args = convert((sample.input, *sample.args), leaf)
+    return plain_sample(*args, **convert(sample.kwargs, leaf))
 
 
 # ---------------------------------------------------------------------------- second derivatives
@@ -237,5 +239,5 @@ def errors(case, framework, error_input):
     except Exception as error:
         raise Differs(f"raises {type(error).__name__} ({error}), "
                       f"PyTorch {error_input.error_type.__name__}") from None
-    raise Differs(f"gives {type(result).__name__}, PyTorch raises {error_input.error_type.__name__}: "
-                  f"{error_input.error_regex[:90]}")
+    raise Differs(f"gives {type(result).__name__}, PyTorch raises "
+                  f"{error_input.error_type.__name__}: {error_input.error_regex[:90]}")

@@ -52,8 +52,9 @@ def worst(ours, theirs):
 
 def field_positions(theirs):
     """Name -> position of the entries of a torch.return_types tuple; empty for other sequences."""
-    names = set(dir(theirs)) - set(dir(tuple)) - set(dir(list))
-    names = [n for n in names if not n.startswith(("_", "n_"))] if type(theirs) is not torch.Size else []
+    if type(theirs) in (tuple, list, torch.Size):
+        return {}
+    names = [n for n in dir(theirs) if n not in dir(tuple) and not n.startswith(("_", "n_"))]
     return {n: [getattr(theirs, n) is v for v in theirs].index(True) for n in names}
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from .report import REPORT
 
-TORCH = "2.13.0"                   # torch.testing._internal is private: another version, other samples
+TORCH = "2.13.0"                   # torch.testing._internal is private: its samples change
 
 
 def missing():
@@ -14,8 +14,8 @@ def missing():
         found = version("torch").split("+")[0]
         version("expecttest")      # torch.testing._internal imports it
     except PackageNotFoundError as error:
-        return f"{error.name} is not installed: pip install -e '.[conformance]' compares with PyTorch."
-    return None if found == TORCH else f"PyTorch is {found}; its samples are read from {TORCH} only."
+        return f"{error.name} is not installed: pip install -e '.[conformance]' has the judge."
+    return None if found == TORCH else f"PyTorch is {found}, but samples are read from {TORCH}."
 
 
 WHY = missing()

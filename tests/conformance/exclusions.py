@@ -3,9 +3,9 @@
 An exclusion names a feature that the library leaves out on purpose. It is never there to excuse a
 wrong number, and one that excludes nothing is an error (test_table.py).
 """
+from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Callable
 
 import torch
 

@@ -30,7 +30,7 @@ class Framework:
         self.root, self.Tensor = root, root.Tensor
 
     def arguments(self, sample, requires_grad=True):
-        """The sample's `(args, kwargs, leaves)` as this library's; leaves are what wants a gradient.
+        """The sample's `(args, kwargs, leaves)` as this library's; leaves want a gradient.
 
         A tensor that stands twice in the sample is one tensor here too.
         """
@@ -47,7 +47,9 @@ class Framework:
     def refilled(self, sample, leaves):
         """The sample's `(args, kwargs)` with these tensors in the place of its leaves."""
         leaves = iter(leaves)
-        return self.translated(sample, lambda t: next(leaves) if t.requires_grad else self.tensor(t))
+
+        def make(t): return next(leaves) if t.requires_grad else self.tensor(t)
+        return self.translated(sample, make)
 
     def translated(self, sample, make):
         made = {}

@@ -15,7 +15,8 @@ INFOS = {info.name.removeprefix("nn."): info for info in module_db}
 # name -> [(arguments of the class, shapes of the inputs)], for what module_db leaves out.
 MORE = {
     "Identity": [((), [(2, 3)])],
-    "Flatten": [((), [(2, 3, 4)]), ((0,), [(2, 3)]), ((1, 2), [(2, 3, 4, 5)]), ((0, -2), [(2, 3, 4)])],
+    "Flatten": [((), [(2, 3, 4)]), ((0,), [(2, 3)]), ((1, 2), [(2, 3, 4, 5)]),
+                ((0, -2), [(2, 3, 4)])],
     "Unflatten": [((1, (2, 3)), [(4, 6)]), ((-1, (2, -1)), [(4, 6)])],
     "Linear": [((3, 4), [(2, 5, 3)]), ((3, 4, False), [(0, 3)]), ((3, 4), [(3,)])],
     "GELU": [(("tanh",), [(3, 4)]), (("none",), [(3, 4)])],
@@ -51,7 +52,8 @@ def module_samples(name, dtype, training):
             found.append((i.constructor_input.args, i.constructor_input.kwargs,
                           i.forward_input.args, i.forward_input.kwargs))
     for args, shapes in MORE.get(name, []):
-        found.append((args, {}, [torch.randn(s, dtype=dtype, requires_grad=True) for s in shapes], {}))
+        inputs = [torch.randn(s, dtype=dtype, requires_grad=True) for s in shapes]
+        found.append((args, {}, inputs, {}))
     return [Sample(as_sample(a, k), as_sample(b, m), training) for a, k, b, m in found]
 
 

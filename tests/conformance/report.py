@@ -12,7 +12,7 @@ class Report:
 
     def as_dict(self):
         return {
-            "passed": {aspect: dict(sorted(c.items())) for aspect, c in sorted(self.passed.items())},
+            "passed": {a: dict(sorted(c.items())) for a, c in sorted(self.passed.items())},
             "failed": dict(sorted(self.failed.items())),
             "left_out": {why: dict(sorted(c.items())) for why, c in sorted(self.left_out.items())},
         }

@@ -1,7 +1,7 @@
-"""PyTorch's own samples: one case for each name an OpInfo goes by that the library under test has."""
+"""PyTorch's own samples: a case for each name of an OpInfo that the library under test has."""
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Callable
 
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
@@ -50,7 +50,7 @@ def in_place(framework):
 
 
 def offered(framework, info):
-    """True but where the harness runs on PyTorch: there it does as much as a finished library has."""
+    """True; but the harness on PyTorch itself runs what a finished library has, not all."""
     return framework.root is not torch or bool(
         {info.name, *(alias.name for alias in info.aliases)} & set(EXPECTED))
 
@@ -65,7 +65,7 @@ def main_call(framework, info):
         return framework.find(info.name)
     if attribute(torch, info.name) is None and hasattr(torch.Tensor, info.name):
         return method(info.name) if hasattr(framework.Tensor, info.name) else None
-    return None                    # PyTorch calls it by an arrangement of its own: CALLS must say how
+    return None                    # its database calls it in a way of its own: CALLS must say how
 
 
 def has_method(info):

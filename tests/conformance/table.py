@@ -1,4 +1,4 @@
-"""What is compared, and how an operation is called where its OpInfo's name alone does not say it."""
+"""What is compared, and how an operation is called where its name alone does not say it."""
 
 # Every one of these must be there. What else PyTorch's database knows and the library has a name
 # for is compared as well, without being listed.

@@ -38,8 +38,9 @@ def indexed(draw):
     together = draw(st.sampled_from([(2,), (3,), (2, 3), (1,), ()]))     # integer tensors broadcast
     index, axis = [], 0
     stop = draw(st.integers(0, len(shape)))
+    kinds = st.sampled_from("int slice slice none ellipsis list tensor tensor mask".split())
     while axis < stop:
-        kind = draw(st.sampled_from("int slice slice none ellipsis list tensor tensor mask".split()))
+        kind = draw(kinds)
         if kind == "none":
             index.append(None)
             continue
@@ -64,7 +65,8 @@ def indexed(draw):
 
 def numbered(shape, requires_grad=False):
     n = int(torch.Size(shape).numel())
-    return torch.arange(1.0, n + 1, dtype=torch.float64).reshape(shape).requires_grad_(requires_grad)
+    x = torch.arange(1.0, n + 1, dtype=torch.float64).reshape(shape)
+    return x.requires_grad_(requires_grad)
 
 
 def translated(framework, index):

@@ -6,9 +6,9 @@ from . import modules
 from .frameworks import FRAMEWORK, PyTorch
 
 JUDGE = PyTorch()
-LAYERS = ["Identity", "Flatten", "Unflatten", "Linear", "ReLU", "LeakyReLU", "ELU", "ReLU6", "Hardswish",
-          "Hardtanh", "Sigmoid", "LogSigmoid", "Softplus", "Tanh", "GELU", "SiLU", "Softmax",
-          "LogSoftmax"]
+LAYERS = ["Identity", "Flatten", "Unflatten", "Linear", "ReLU", "LeakyReLU", "ELU", "ReLU6",
+          "Hardswish", "Hardtanh", "Sigmoid", "LogSigmoid", "Softplus", "Tanh", "GELU", "SiLU",
+          "Softmax", "LogSoftmax"]
 OFFERED = [name for name in modules.offered(LAYERS) if not name.endswith("Loss")]
 
 
@@ -100,8 +100,8 @@ def nested(framework):
     lambda m: [x.training for x in m.eval()[3].train().modules()],
     lambda m: len(m), lambda m: len(m[4]), lambda m: list(m[5].keys()),
     lambda m: [type(x).__name__ for x in m[1:3]], lambda m: repr(m),
-], ids=["named_parameters", "named_modules", "named_children", "state_dict", "parameters", "modules",
-        "eval", "train", "len", "ModuleList", "ModuleDict", "slice", "repr"])
+], ids=["named_parameters", "named_modules", "named_children", "state_dict", "parameters",
+        "modules", "eval", "train", "len", "ModuleList", "ModuleDict", "slice", "repr"])
 def test_tree(walk):
     "A nested model has PyTorch's names in PyTorch's order, shared layers once, and prints alike"
     assert walk(nested(FRAMEWORK)) == walk(nested(JUDGE))

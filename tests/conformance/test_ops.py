@@ -51,8 +51,8 @@ def located(error):
     trace = error.__traceback__
     while trace.tb_next:
         trace = trace.tb_next
-    code = trace.tb_frame.f_code
-    return f"{type(error).__name__}: {error} [{code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}]"
+    file = trace.tb_frame.f_code.co_filename.rpartition("/")[2]
+    return f"{type(error).__name__}: {error} [{file}:{trace.tb_lineno}]"
 
 
 @each(MAIN, DTYPES)

@@ -51,11 +51,11 @@ def made(*code):
         ("z = 7", ["z = 8"]),
         ("z = 2.5", ["z = 2.75"]),
         ("z = True", ["z = False"]),
-        ("z = x[-1]", ["z = x[0]", "z = x[-2]"]),
+        ("z = x[-1]", ["z = x[0]", "z = x[-2]", "z = x[1]"]),
         ("z = x.sum(-1, keepdims=True)",
          ["z = x.mean(-1, keepdims=True)", "z = x.sum(0, keepdims=True)",
-          "z = x.sum(-2, keepdims=True)", "z = x.sum(-1, keepdims=False)",
-          "z = x.sum(True, keepdims=-1)"]),
+          "z = x.sum(-2, keepdims=True)", "z = x.sum(1, keepdims=True)",
+          "z = x.sum(-1, keepdims=False)"]),
         ("z = g(x, y)", ["z = g(y, x)"]),
         ("z = g(x, dim=None)", ["z = g(x, dim=0)"]),
         ("z = exp(x)", ["z = log(x)"]),
@@ -70,12 +70,7 @@ def made(*code):
     ],
 )  # fmt: skip
 def test_each_kind_of_change_is_made(line, wanted):
-    found = changes(line)
-    missing = [change for change in wanted if change not in found]
-    extra = [change for change in found if change not in [*wanted, "pass"]]
-    assert not missing
-    assert not extra or line.startswith("z = x.sum")
-    assert "pass" in found
+    assert sorted(changes(line)) == sorted([*wanted, "pass"])
 
 
 def test_both_branches_are_forced_and_the_statement_inside_dropped():
@@ -89,12 +84,11 @@ def test_words_hints_and_docstrings_are_left_alone():
     text, found = made(
         "def g(n: int = 3) -> 4:", '    """Adds 1 + 2."""', "    return h",
         'raise ValueError(f"{x + 1} is not {2 + 2}")')
-    assert [m.mutated for m in found] == ["def g(n: int = 4) -> 4:", "return -h", "pass", "pass"]
+    assert [m.mutated for m in found] == ["def g(n: int = 4) -> 4:", "pass", "return -h", "pass"]
 
 
 def test_a_maximum_has_no_order_to_exchange():
-    assert changes("z = maximum(x, y)") == ["z = minimum(x, y)", "pass"] or \
-        sorted(changes("z = maximum(x, y)")) == ["pass", "z = minimum(x, y)"]
+    assert sorted(changes("z = maximum(x, y)")) == ["pass", "z = minimum(x, y)"]
 
 
 def test_a_mutant_is_the_text_with_that_line_changed():

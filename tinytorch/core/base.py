@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 c281b0558d4d5bf705d2571e8e01fea4e4855ddfa89a2eb0f3ec4485542dfe32  body sha256 f6b33f6cf22e45ec5e041ac0b9985281c1dddb16dd6858c92832e738bd75aaf7  # noqa: E501
+# source sha256 ccfb2a64f90565c625527dfa1029f3c9ec9b1633eb543f65813387687d7fc3e0  body sha256 70850beda5611e37de07f33273a5e9f39181a468f2e91dc213489157458db4d9  # noqa: E501
 """core.base: built in module 01_tensor."""
 
 import functools
@@ -23,7 +23,10 @@ from tinytorch.core.backend import (
 from tinytorch.core.dtypes import CATEGORY, explained
 from tinytorch.core.printing import tensor_text
 
-__all__ = ["METHODS", "OpBase", "PerThread", "TensorBase", "method", "record_with", "this_thread"]
+__all__ = [
+    "METHODS", "OpBase", "PerThread", "TensorBase", "method", "record_with", "this_thread",
+    "without_tensors",
+]
 
 
 class PerThread(threading.local):
@@ -36,12 +39,13 @@ this_thread = PerThread()
 def record_with(recorder, everywhere=False):
     """Let `recorder(op, inputs, arrays, params, result, out)` hear of every op of this thread.
 
-    Returns the recorder before it, so that it can be put back. With `everywhere=True` it is what
-    all threads use that have none of their own.
+    Returns the recorder before it, so that it can be put back. With `everywhere=True` it is for this
+    thread and for all others that have none of their own.
     """
     previous = this_thread.recorder
     if everywhere:
         PerThread.recorder = staticmethod(recorder)   # a bare function here would become a method
+        vars(this_thread).clear()
     else:
         this_thread.recorder = recorder
     return previous
@@ -361,3 +365,13 @@ def _arrays_in(arguments):
     if isinstance(arguments, (tuple, list)):
         return type(arguments)([_arrays_in(value) for value in arguments])
     return arguments.numpy() if isinstance(arguments, TensorBase) else arguments
+
+
+def without_tensors(data):
+    """`data` with the array in place of each tensor in it, lists searched too."""
+    first = data
+    while isinstance(first, (list, tuple)) and len(first):
+        first = first[0]
+    if not isinstance(first, TensorBase):
+        return data
+    return data.data if isinstance(data, TensorBase) else [without_tensors(item) for item in data]

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/tensor_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 4727564c8fe0a5c65712576cc7ca03e5937fa0cb908262f5560ed707ea245352  body sha256 20b79776cff255534cc1587b705818215200028b8bd35f91ca9688b3959814b0  # noqa: E501
+# source sha256 ced64540c2effab26742b4e3debe8f7b5cfef410299015a2e01ed57e7702ccb1  body sha256 20b79776cff255534cc1587b705818215200028b8bd35f91ca9688b3959814b0  # noqa: E501
 """core.ops: built in module 01_tensor."""
 
 import math

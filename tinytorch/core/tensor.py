@@ -1,23 +1,13 @@
 # Generated from modules/01_tensor/tensor_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 4727564c8fe0a5c65712576cc7ca03e5937fa0cb908262f5560ed707ea245352  body sha256 cdd7eb7a6ab724c766bb99f2aca163bd60028b0c328453602b59c563f1c7a5d3  # noqa: E501
+# source sha256 ced64540c2effab26742b4e3debe8f7b5cfef410299015a2e01ed57e7702ccb1  body sha256 31096f16ed14ea48e664ef313e451b365268a8ff4f14eac097f0d0b262a558ba  # noqa: E501
 """core.tensor: built in module 01_tensor."""
 
 import numpy as np
 
 from tinytorch.core.backend import array_module, is_array, to_device
-from tinytorch.core.base import TensorBase
+from tinytorch.core.base import TensorBase, without_tensors
 
-__all__ = ["Tensor", "as_array", "without_tensors"]
-
-
-def without_tensors(data):
-    """`data` with the array in place of each tensor in it, lists searched too."""
-    first = data
-    while isinstance(first, (list, tuple)) and len(first):
-        first = first[0]
-    if not isinstance(first, Tensor):
-        return data
-    return data.data if isinstance(data, Tensor) else [without_tensors(item) for item in data]
+__all__ = ["Tensor", "as_array"]
 
 
 def as_array(data, dtype=None):

@@ -1,0 +1,400 @@
+# Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
+# source sha256 b00d9997cf029f0308640adea1d540437a4d30368ff3a98da1c45833d52ec12b  body sha256 6287bb18e8cda89b285fae1ceefc2406864fe4b650fd90c19917c7d6f34e5572  # noqa: E501
+"""core.shape: built in module 01_tensor."""
+
+import functools
+import math
+
+import numpy as np
+
+from tinytorch.core import ops
+from tinytorch.core.backend import array_module, is_array, shares_memory
+from tinytorch.core.base import METHODS, method
+from tinytorch.core.op import op
+from tinytorch.core.tensor import Tensor
+
+__all__ = [
+    "atleast", "broadcast_shapes", "broadcast_tensors", "broadcast_to", "cat", "chunk", "clone",
+    "column_stack", "concat", "concatenate", "contiguous", "diagonal", "dstack", "expand",
+    "expand_as", "flatten", "flip", "flip_all", "fliplr", "flipud", "hstack", "join", "listed",
+    "meshgrid", "moveaxis", "movedim", "narrow", "permute", "permute_to", "place", "ravel",
+    "repeat", "repeat_interleave", "reshape_as", "roll", "roll_by", "rot90", "row_stack", "select",
+    "split", "split_sizes", "spread_to", "squeeze", "stack", "stack_up", "swapaxes", "swapdims",
+    "t", "tensor_split", "tile", "unbind", "unbind_all", "unflatten", "unfold", "unsqueeze", "view",
+    "view_as", "vstack",
+]
+
+
+def listed(sizes):
+    """What was given as `f(2, 3)` or as `f((2, 3))`, as a tuple of ints."""
+    many = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
+    return tuple([int(n) for n in many])
+
+
+def place(x, dim, extra=0):
+    """`dim` counted from the front; IndexError unless x has it. A tensor of shape () has dim 0."""
+    n = x.ndim + extra or 1
+    if not -n <= dim < n:
+        raise IndexError(f"dim {dim} of shape {x.shape}: dimension out of range, allowed are {-n} to {n - 1}.")
+    return dim % n
+
+
+@method
+def view(x, *shape):
+    """The same memory in another shape. Raises RuntimeError where that would need a copy."""
+    if len(shape) == 1 and isinstance(shape[0], np.dtype):
+        raise NotImplementedError("view(dtype): bits are not read as another dtype here. Use to(dtype).")
+    out = ops.reshape_to(x, listed(shape))
+    if x.numel() and not shares_memory(out.data, x.data):
+        raise RuntimeError(f"view of shape {x.shape} as {out.shape}: the elements are not in this order in "
+                           "memory (strides " f"{x.stride()}). Use reshape(), which copies, or contiguous().")
+    return out
+
+
+@method
+def view_as(x, y): return view(x, *y.shape)
+@method
+def reshape_as(x, y): return ops.reshape_to(x, y.shape)
+
+
+@op(view=True, promote=False)
+def permute_to(x, dims): return x.transpose(dims)
+
+
+@method
+def permute(x, *dims):
+    """The dimensions in another order: `x.permute(2, 0, 1)` puts the last one first."""
+    return permute_to(x, listed(dims))
+
+
+@method
+def t(x):
+    """A matrix transposed; a vector as it is."""
+    if x.ndim > 2:
+        raise RuntimeError(f"t() of {x.shape}: it takes at most 2 dimensions. Use transpose(dim0, dim1) or mT.")
+    return permute_to(x, tuple(range(x.ndim))[::-1])
+
+
+@method
+def movedim(x, source, destination):
+    """Dimensions moved to other places; the rest keep their order."""
+    source, destination = [(d,) if isinstance(d, int) else tuple(d) for d in (source, destination)]
+    source = [place(x, d) for d in source]
+    destination = [place(x, d) for d in destination]
+    if len(source) != len(destination) or len(set(source)) < len(source) or len(
+            set(destination)) < len(destination):
+        raise RuntimeError(f"movedim from {source} to {destination}: both must name as many dimensions, "
+                           "each once.")
+    order = [d for d in range(x.ndim) if d not in source]
+    for to, dim in sorted(zip(destination, source)):
+        order.insert(to, dim)
+    return permute_to(x, tuple(order))
+
+
+@method
+def flatten(x, start_dim=0, end_dim=-1):
+    """The dimensions from start to end (included) as one."""
+    start, end = place(x, start_dim), place(x, end_dim)
+    if start > end:
+        raise RuntimeError(f"flatten of {x.shape}: start_dim {start_dim} comes after end_dim {end_dim}.")
+    return ops.reshape_to(x, x.shape[:start] + (math.prod(x.shape[start:end + 1]),) + x.shape[end + 1:])
+
+
+@method
+def unflatten(x, dim, sizes):
+    """One dimension as several."""
+    dim = place(x, dim)
+    return ops.reshape_to(x, x.shape[:dim] + ops.infer_shape(tuple(sizes), x.shape[dim]) + x.shape[dim + 1:])
+
+
+@method
+def squeeze(x, dim=None):
+    """Without the dimensions of size 1: all of them, or those of `dim` that have it."""
+    dims = range(x.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
+    dims = [place(x, d) for d in dims]
+    return ops.reshape_to(x, tuple([n for i, n in enumerate(x.shape) if n != 1 or i not in dims]))
+
+
+@method
+def unsqueeze(x, dim):
+    """With a dimension of size 1 put in at `dim`."""
+    dim = place(x, dim, extra=1)
+    return ops.reshape_to(x, x.shape[:dim] + (1,) + x.shape[dim:])
+
+
+@op(view=True, promote=False)
+def spread_to(x, shape): return array_module(x).broadcast_to(x, shape)
+
+
+@method
+def expand(x, *sizes):
+    """Dimensions of size 1 stretched without a copy; -1 leaves a size as it is."""
+    sizes = listed(sizes)
+    new = len(sizes) - x.ndim
+    if new < 0 or -1 in sizes[:new]:
+        raise RuntimeError(f"expand of {x.shape} to {sizes}: give a size for each dimension, and -1 only for "
+                           "one that is there already.")
+    return spread_to(x, tuple([x.shape[i - new] if n == -1 else n for i, n in enumerate(sizes)]))
+
+
+@method
+def broadcast_to(x, size): return expand(x, *size)
+@method
+def expand_as(x, y): return expand(x, *y.shape)
+
+
+def broadcast_tensors(*tensors):
+    """All of them stretched to the shape that they have together."""
+    tensors = tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors
+    shape = broadcast_shapes(*[x.shape for x in tensors])
+    return tuple([expand(x, *shape) for x in tensors])
+def broadcast_shapes(*shapes):
+    return functools.reduce(ops.broadcast_shape, [(n,) if isinstance(n, int) else tuple(n) for n in shapes], ())
+
+
+@method
+def narrow(x, dim, start, length):
+    """`length` places along dim, from `start` on."""
+    dim = place(x, dim)
+    if x.ndim == 0 or length < 0 or not -x.shape[dim] <= start <= x.shape[dim] - length:
+        raise RuntimeError(f"narrow of {x.shape} along dim {dim}: start {start} and length {length} do not "
+                           "fit into it.")
+    start = int(start) % x.shape[dim] if start < 0 else int(start)
+    return x[(slice(None),) * dim + (slice(start, start + length),)]
+
+
+@method
+def select(x, dim, index):
+    """The slice at one index of a dimension, which goes away."""
+    if x.ndim == 0:
+        raise IndexError("select from a tensor of shape (): it has no dimension to select from.")
+    return x[(slice(None),) * place(x, dim) + (int(index),)]
+
+
+@op(view=True, promote=False, method=True)
+def diagonal(x, offset=0, dim1=0, dim2=1):
+    """The diagonal of the matrices in two dimensions, as a last dimension; offset > 0 lies above it."""
+    out = x.diagonal(offset, dim1, dim2)
+    if array_module(x) is np and x.flags.writeable:
+        out.flags.writeable = True                    # NumPy is more careful than PyTorch here
+    return out
+
+
+@method
+def unfold(x, dimension, size, step):
+    """Windows of `size` along a dimension, one each `step`; they lie in a new last dimension."""
+    dim, n = place(x, dimension), x.shape[dimension] if x.ndim else 1
+    if not 0 <= size <= n or step < 1:
+        raise RuntimeError(f"unfold of {x.shape}: size {size} must fit into {n}, and step {step} be positive.")
+    first = array_module(x.data).arange(0, n - size + 1, step)
+    places = first[:, None] + array_module(x.data).arange(size)
+    windows = (x if x.ndim else x.reshape(1))[(slice(None),) * dim + (places,)]
+    return movedim(windows, dim + 1, -1) if x.ndim else windows.reshape(-1)
+
+
+@op(method=True, promote=False)
+def clone(x): return x.copy()
+
+
+@method
+def contiguous(x):
+    """x itself if its elements lie in order in memory, else a copy in which they do."""
+    return x if x.is_contiguous() else clone(x)
+
+
+@op(promote=False)
+def flip_all(x, dims): return array_module(x).flip(x, dims).copy()
+@op(promote=False)
+def roll_by(x, shifts, dims): return array_module(x).roll(x, shifts, dims)
+
+
+@method
+def flip(x, *dims):
+    """The order reversed along each of `dims`."""
+    return flip_all(x, listed(dims))
+
+
+@method
+def roll(x, shifts, dims=None):
+    """Moved on by `shifts` places, what falls out comes in again; without dims as one long row."""
+    shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+    dims = (dims,) if isinstance(dims, int) else dims and tuple(dims)
+    if len(shifts) != len(dims or (None,)):
+        raise RuntimeError(f"roll: {len(shifts)} shifts for dims {dims}. Give one shift for each dimension.")
+    return roll_by(x, shifts, dims or None) if dims else roll_by(x, shifts[0], None)
+
+
+@method
+def fliplr(x): return flip(x, 1)
+@method
+def flipud(x): return flip(x, 0)
+
+
+@method
+def rot90(x, k=1, dims=(0, 1)):
+    """Turned k times by 90 degrees, from the first of the two dims towards the second."""
+    k, turned = k % 4, x.transpose(*dims) if k % 2 else x
+    return flip(turned, *{0: (), 1: dims[:1], 2: dims, 3: dims[1:]}[k])
+
+
+@method
+def repeat(x, *sizes):
+    """x laid out `sizes` times along each dimension; more sizes than dimensions add some on the left."""
+    sizes = listed(sizes)
+    new = len(sizes) - x.ndim
+    if new < 0 or any(n < 0 for n in sizes):
+        raise RuntimeError(f"repeat of {x.shape} by {sizes}: give a count, 0 or more, for each dimension.")
+    shape = (1,) * new + x.shape
+    apart = expand(x.reshape([m for n in shape for m in (1, n)]), *[m for pair in zip(sizes, shape) for m in pair])
+    return apart.reshape([n * m for n, m in zip(sizes, shape)])
+
+
+@method
+def tile(x, *dims):
+    """As `repeat`, but missing counts on the left are 1."""
+    dims = listed(dims)
+    return repeat(x, *(1,) * (x.ndim - len(dims)), *dims)
+
+
+@method
+def repeat_interleave(x, repeats, dim=None, output_size=None):
+    """Each slice along `dim` repeated next to itself; `repeats` is a number, or one for each slice."""
+    if dim is None:
+        x, dim = x.reshape(-1), 0
+    xp, counts = array_module(x.data), getattr(repeats, "data", repeats)
+    n = x.shape[dim] if x.ndim else 1
+    if is_array(counts) and (counts.ndim > 1 or counts.size not in (1, n) or counts.dtype.kind == "f"):
+        raise RuntimeError(f"repeat_interleave: {repeats} must be one integer, or {n} of them.")
+    if (counts.min(initial=0) if is_array(counts) else counts) < 0:
+        raise RuntimeError("repeat_interleave: a slice cannot be repeated a negative number of times.")
+    counts = xp.broadcast_to(xp.asarray(counts), n)
+    return index_select(x, dim, Tensor._of(xp.repeat(xp.arange(n), counts)))
+
+
+@op
+def join(*parts, dim=0):
+    parts = [part for part in parts if part.shape != (0,)] or parts[:1]      # an empty list joins anything
+    return array_module(parts[0]).concatenate(parts, dim)
+
+
+def cat(tensors, dim=0):
+    """Tensors one after the other along a dimension that is there; the other sizes must agree."""
+    if not tensors:
+        raise RuntimeError("cat: got no tensors. Give at least one.")
+    return join(*tensors, dim=dim)
+
+
+@op
+def stack_up(*parts, dim=0): return array_module(parts[0]).stack(parts, dim)
+
+
+def stack(tensors, dim=0):
+    """Tensors of one shape, one beside the other along a new dimension."""
+    return stack_up(*tensors, dim=dim)
+
+
+def atleast(x, n):
+    """x with leading dimensions of size 1 so that it has n of them; the third comes last, as in NumPy."""
+    if x.ndim >= n:
+        return x
+    shape = (1,) * (min(n, 2) - x.ndim) + x.shape
+    return x.reshape(shape + (1,) * (n - len(shape)))
+
+
+def hstack(tensors):
+    tensors = [atleast(x, 1) for x in tensors]
+    return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
+def vstack(tensors): return cat([atleast(x, 2) for x in tensors], 0)
+def dstack(tensors): return cat([atleast(x, 3) for x in tensors], 2)
+def column_stack(tensors):
+    return hstack([x.reshape(-1, 1) if x.ndim < 2 else x for x in tensors])
+
+
+@op(outputs=True, view=True)
+def split_sizes(x, sizes, dim=0):
+    """x cut along `dim` into parts of these sizes."""
+    ends = [0, *np.cumsum(sizes).tolist()]
+    return tuple([x[(slice(None),) * dim + (slice(i, j),)] for i, j in zip(ends, ends[1:])])
+
+
+@op(outputs=True, view=True)
+def unbind_all(x, dim):
+    return tuple([x[(slice(None),) * dim + (i, ...)] for i in range(x.shape[dim])])
+
+
+@method
+def split(x, split_size, dim=0):
+    """Views of x along `dim`: parts of one size, the last one smaller, or of the sizes in a list."""
+    dim = place(x, dim)
+    if x.ndim == 0:
+        raise RuntimeError("split of a tensor of shape (): it has no dimension to split. Use reshape(1).")
+    n = x.shape[dim]
+    if isinstance(split_size, int):
+        if split_size < 0 or split_size == 0 and n:
+            raise RuntimeError(f"split: the size {split_size} of the parts must be positive.")
+        whole, rest = divmod(n, split_size or 1)
+        split_size = [split_size] * whole + [rest] * (rest > 0) or [0]
+    if sum(split_size) != n or min(split_size) < 0:
+        raise RuntimeError(f"split of {x.shape} along dim {dim}: the sizes {list(split_size)} must be 0 or "
+                           f"more and add up to {n}.")
+    return split_sizes(x, tuple(split_size), dim)
+
+
+@method
+def chunk(x, chunks, dim=0):
+    """At most `chunks` views of equal size along `dim`; the last may be smaller."""
+    if chunks < 1:
+        raise RuntimeError(f"chunk: the number of chunks, {chunks}, must be positive.")
+    if x.ndim == 0:
+        raise RuntimeError("chunk of a tensor of shape (): it has no dimension to split. Use reshape(1).")
+    n = x.shape[place(x, dim)]
+    return split(x, -(-n // chunks), dim) if n else split(x, [0] * chunks, dim)
+
+
+@method
+def tensor_split(x, indices_or_sections, dim=0):
+    """Exactly so many views, sizes differing by at most 1; or cut before each index of a list."""
+    dim = place(x, dim)
+    if x.ndim == 0:
+        raise RuntimeError("tensor_split of a tensor of shape (): it has no dimension. Use reshape(1).")
+    cuts = getattr(indices_or_sections, "data", indices_or_sections)
+    cuts = cuts.tolist() if is_array(cuts) else cuts
+    if isinstance(cuts, int):
+        if cuts < 1:
+            raise RuntimeError(f"tensor_split: the number of sections, {cuts}, must be positive.")
+        size, larger = divmod(x.shape[dim], cuts)
+        return split_sizes(x, (size + 1,) * larger + (size,) * (cuts - larger), dim)
+    ends = [None, *cuts, None]
+    return tuple([x[(slice(None),) * dim + (slice(i, j),)] for i, j in zip(ends, ends[1:])])
+
+
+@method
+def unbind(x, dim=0):
+    """The slices along `dim`, one by one, as a tuple of views."""
+    if x.ndim == 0:
+        raise RuntimeError("unbind of a tensor of shape (): it has no dimension to take apart.")
+    return unbind_all(x, place(x, dim))
+
+
+def meshgrid(*tensors, indexing="ij"):
+    """For vectors of n and m numbers two (n, m) tensors: the coordinates of a grid; "xy" swaps the first two."""
+    tensors = list(tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors)
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f"meshgrid: indexing={indexing!r}; it can be 'ij' (rows first) or 'xy'.")
+    if any(x.ndim > 1 for x in tensors) or len({x.dtype for x in tensors}) > 1:
+        raise RuntimeError("meshgrid: the tensors must be vectors or numbers of one dtype.")
+    n, swap = len(tensors), indexing == "xy" and len(tensors) > 1
+    places = [1, 0, *range(2, n)] if swap else range(n)
+    columns = [x.reshape((1,) * i + (-1,) + (1,) * (n - 1 - i)) for i, x in zip(places, tensors)]
+    return broadcast_tensors(*columns)
+
+
+swapaxes = METHODS["swapaxes"] = ops.transpose
+swapdims = METHODS["swapdims"] = ops.transpose
+moveaxis = METHODS["moveaxis"] = movedim
+concat = concatenate = cat
+row_stack = vstack
+ravel = METHODS["ravel"] = flatten
+
+
+from tinytorch.core.indexing import index_select  # at the end: the two files need each other  # noqa: E402
