@@ -8,11 +8,11 @@ import sys
 from importlib import import_module
 
 
-def face(module, homes):
+def face(module, homes, parts=()):
     """The `__getattr__` and `__dir__` of the face `module`.
 
     homes: file below `tinytorch` -> the names it hands on, separated by blanks; `mul=multiply` hands on
-    `multiply` under the name `mul`.
+    `multiply` under the name `mul`. parts: modules below this one that need no import of their own.
     """
     where = {}
     for home, names in homes.items():
@@ -21,6 +21,8 @@ def face(module, homes):
             where[public] = home, inner or public
 
     def __getattr__(name):
+        if name in parts:
+            return import_module(f"{module}.{name}")
         if name not in where:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         home, inner = where[name]
@@ -29,6 +31,6 @@ def face(module, homes):
         return value
 
     def __dir__():
-        return sorted({*vars(sys.modules[module]), *where})
+        return sorted({*vars(sys.modules[module]), *where, *parts})
 
     return __getattr__, __dir__

@@ -45,9 +45,12 @@ def check(workspace: Workspace, modules: list[Module],
             started = [pool.submit(_check_module, workspace, built, module, broken.get(module.name))
                        for module in modules]
             reports = []
-            for future in started:
-                reports.append(future.result())
-                done(reports[-1])
+            try:
+                for future in started:
+                    reports.append(future.result())
+                    done(reports[-1])
+            finally:
+                pool.shutdown(cancel_futures=True)  # at Ctrl-C no further module is begun
     return reports
 
 
@@ -174,7 +177,8 @@ def _papers(module: Module, text: str, asked: list[Exercise]) -> Iterator[str]:
             yield f"HINTS.md has no heading `## {exercise.id}`"
             continue
         if _count(steps) < HINTS:
-            yield f"HINTS.md: {exercise.id} has {_count(steps)} hints, numbered, of {HINTS}"
+            yield (f"HINTS.md: {exercise.id} has {_count(steps)} numbered hints, "
+                   f"{HINTS} are wanted")
         if _bare(solution(text, exercise)) in _bare(steps):
             yield f"HINTS.md: the hints of {exercise.id} give the whole solution away"
     for name in ("reflection-1", "reflection-2", "reflection-3"):

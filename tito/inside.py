@@ -142,8 +142,8 @@ def run_tests(job: dict, tell: Tell, alarm: Callable, first: bool = False) -> No
     Path(ini).touch()  # an empty one: no setting of a folder around has a say
     hide_from(job["number"] + 1, root)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # others' plugins: slow, and none is needed
-    options = ["--assert=plain", "--import-mode=importlib", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-q",
-               "--no-header", "--rootdir", root, "-c", ini, "-o", "python_files=test_*.py"]
+    options = ["--assert=plain", "--import-mode=importlib", "--rootdir", root, "-c", ini,
+               "-p", "no:cacheprovider", "-p", "no:faulthandler", "-o", "python_files=test_*.py"]
     with contextlib.redirect_stdout(_Paper()):
         pytest.main([*options, *(["-x"] if first else []), job["tests"]],
                     plugins=[_Reporter(root, tell, alarm)])

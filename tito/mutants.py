@@ -1,5 +1,6 @@
 """How many small wrong changes to a module's solutions do its tests see? (`tito dev mutants`)"""
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -55,9 +56,18 @@ def try_mutants(workspace: Workspace, module: Module, at_most: int | None = None
     marks = Marks(module.folder / "equivalent_mutants.txt", found)
     chosen = _spread(found, at_most)
     with ThreadPoolExecutor(WORKERS) as pool:
-        parts = [pool.submit(_try_each, workspace, module, dev.text, chosen[i::WORKERS],
-                             lambda: tick(len(chosen))) for i in range(WORKERS)]
-        killed = {mutant for part in parts for mutant in part.result()}
+        stop = threading.Event()
+
+        def go_on() -> bool:
+            tick(len(chosen))
+            return not stop.is_set()
+
+        parts = [pool.submit(_try_each, workspace, module, dev.text, chosen[i::WORKERS], go_on)
+                 for i in range(WORKERS)]
+        try:
+            killed = {mutant for part in parts for mutant in part.result()}
+        finally:
+            stop.set()  # also at Ctrl-C, or where one worker fails
     marked = {mutant for mutant in chosen if mutant in marks}
     report = Report(module.name, workspace.relative(dev.path), len(chosen) - len(marked))
     report.killed = len(killed - marked)
@@ -76,8 +86,8 @@ def _spread(found: list[Mutant], at_most: int | None) -> list[Mutant]:
     return [found[i * len(found) // at_most] for i in range(at_most)]
 
 
-def _try_each(workspace, module, text: str, some: list[Mutant], tick: Callable) -> set[Mutant]:
-    """Those of `some` that are killed: by the exercise's own checks first, by tests/NN_name/ last."""
+def _try_each(workspace, module, text: str, some: list[Mutant], go_on: Callable) -> set[Mutant]:
+    """Those of `some` that are killed: first the exercise's own checks try, last tests/NN_name/."""
     killed = set()
     if not some:
         return killed
@@ -96,7 +106,8 @@ def _try_each(workspace, module, text: str, some: list[Mutant], tick: Callable) 
                         and variants.run(changed, [], first=True, tests=True,
                                          seconds=_limit(tests)).passed):
                     killed.add(mutant)
-                tick()
+                if not go_on():
+                    break
     return killed
 
 

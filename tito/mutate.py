@@ -32,7 +32,7 @@ def mutants(text: str, exercises: Iterable) -> list[Mutant]:
 
 
 class _Region:
-    """The lines between two markers as a block of Python, its positions counted in bytes as ast's."""
+    """The lines between two markers as a block of Python; positions in bytes, as ast counts."""
 
     def __init__(self, text: str, exercise):
         lines = text.splitlines(keepends=True)

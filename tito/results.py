@@ -1,4 +1,4 @@
-"""What a run found, as plain data: written by the process that runs, read by the one that judges."""
+"""What a run found, as plain data: told by the process that runs, read by the one that judges."""
 
 import re
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ class Check:
 
     group: str  # the class, or the test file
     name: str
-    state: str  # PASSED, FAILED, UNWRITTEN (a solution is missing), SKIPPED, ENDED (the process too)
+    state: str  # PASSED, FAILED, UNWRITTEN (a solution is missing), SKIPPED, ENDED (with the run)
     title: str = ""  # the group's docstring: what it is about
     sentence: str = ""  # the test's docstring: the fact it states
     detail: str = ""  # why it failed: expected against got
@@ -59,9 +59,9 @@ def group_names(exercise: str) -> set[str]:
 
 
 def group_of(exercise: str, classes) -> str | None:
-    """The test class of an exercise: `masked_fill` -> TestMaskedFill, `Linear.__init__` -> TestLinear.
+    """The class with an exercise's checks: TestMaskedFill for `masked_fill`.
 
-    A class for the full name comes before one for the shortened name.
+    TestLinear will do for `Linear.forward`, if there is no TestLinearForward.
     """
     bare = {re.sub(r"[\W_]", "", name).lower(): name for name in classes}
     names = sorted(group_names(exercise), key=len, reverse=True)

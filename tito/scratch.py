@@ -17,7 +17,7 @@ def scratch_course(workspace: Workspace, modules: Iterable[Module]) -> Iterator[
     """A copy of the course with its package and these modules, their tests and the data."""
     with tempfile.TemporaryDirectory(prefix="tito-", ignore_cleanup_errors=True) as folder:
         copy = replace(workspace, root=Path(folder).resolve())
-        shutil.copytree(workspace.package, copy.package)  # with its compiled files: it starts sooner
+        shutil.copytree(workspace.package, copy.package)  # compiled files too: it starts sooner
         for module in modules:
             _copy(module.folder, copy.modules_folder / module.name)
             _copy(workspace.tests(module), copy.root / "tests" / module.name)

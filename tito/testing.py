@@ -10,7 +10,7 @@ from tito import console, export, runner
 from tito.errors import TitoError
 from tito.results import ENDED, FAILED, PASSED, SKIPPED, UNWRITTEN, Check, Outcome, group_of
 from tito.scratch import scratch_course
-from tito.source import Exercise, exercises
+from tito.source import Exercise, exercises, unwritten
 from tito.targets import read_cells
 from tito.workspace import Module, Workspace
 
@@ -76,7 +76,9 @@ def test_module(workspace: Workspace, module: Module, inline_only: bool = False)
         inline = runner.run_and_remember(workspace, module)
         tests, tests_failure, note = folder.result() if folder else (None, None, "")
     groups = list(dict.fromkeys(check.group for check in inline.checks))
-    states = [_state(exercise, inline, groups) for exercise in asked]
+    text = runner.lesson_text(workspace, module)
+    stubs = {e.id for e in asked if unwritten(module.name, e.id) in text}
+    states = [_state(exercise, inline, groups, stubs) for exercise in asked]
     return ModuleResult(module, workspace.relative(module.lesson), states, inline,
                         _first_failure(workspace, inline), tests, tests_failure, note)
 
@@ -106,7 +108,7 @@ def _run_folder(course: Workspace, module: Module):
 # ---- exercises ----
 
 
-def _state(exercise: Exercise, outcome: Outcome, groups: list[str]) -> State:
+def _state(exercise: Exercise, outcome: Outcome, groups: list[str], stubs: set[str]) -> State:
     group = group_of(exercise.id, groups)
     checks = outcome.group(group) if group else []
     if not checks:
@@ -115,7 +117,7 @@ def _state(exercise: Exercise, outcome: Outcome, groups: list[str]) -> State:
     if not bad:
         return State(exercise, DONE)
     missing = [_missing(check) for check in bad]
-    if exercise.id in missing:
+    if exercise.id in stubs:
         return State(exercise, NOT_YET)
     if all(missing):
         return State(exercise, WAITS, missing[0])

@@ -16,7 +16,8 @@ from tinytorch.core.backend import CPU, array_module, default_generator, device,
 from tinytorch.core.base import method
 from tinytorch.core.dtypes import bool_, float16, float32, float64, int64
 from tinytorch.core.op import op
-from tinytorch.core.shape import listed, to
+from tinytorch.core.casts import to
+from tinytorch.core.shape import listed
 from tinytorch.core.tensor import Tensor, as_array
 
 # %% [markdown]

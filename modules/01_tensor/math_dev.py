@@ -307,9 +307,7 @@ def equal(x, y):
 # %% [markdown]
 # ## Many into one
 #
-# Integers and bools are summed in int64. `amax` and `max()` give the number alone; `max(dim)` gives it
-# with its place, and between equal numbers that is the first. A tensor of shape () may be reduced over
-# dim 0, as if it had one.
+# Integers and bools are summed in int64. A tensor of shape () may be reduced over dim 0, as if it had one.
 
 # %%
 #| export
@@ -352,6 +350,12 @@ def any(x, dim=None, keepdim=False): return (x != 0).any(axis=over(x, dim), keep
 def count_nonzero(x, dim=None): return (x != 0).sum(axis=over(x, dim))
 
 
+# %% [markdown]
+# `amax` and `max()` give the number alone; `max(dim)` gives it with its place, and between equal numbers
+# that is the first.
+
+# %%
+#| export core.reductions
 @op(method=True)
 def std(x, dim=None, correction=1, keepdim=False):
     """The square root of `var`, with a gradient of 0 where all numbers are equal."""
@@ -427,7 +431,7 @@ def median(x, dim=None, keepdim=False):
 # what is not 0.
 
 # %%
-#| export
+#| export core.reductions
 @op
 def vector_norm(x, ord=2, dim=None, keepdim=False, dtype=None):
     """The p-norm of all numbers of x, or along `dim`."""

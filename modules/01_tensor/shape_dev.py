@@ -18,7 +18,7 @@ from tinytorch.core import ops
 from tinytorch.core.backend import array_module, device, device_of, is_array, shares_memory, to_device
 from tinytorch.core.base import METHODS, method
 from tinytorch.core.dtypes import bool_, float16, float32, float64, int8, int32, int64, uint8
-from tinytorch.core.math import Found, found
+from tinytorch.core.reductions import found
 from tinytorch.core.op import op
 from tinytorch.core.tensor import Tensor
 
@@ -291,7 +291,7 @@ def repeat_interleave(x, repeats, dim=None, output_size=None):
 # are joined once.
 
 # %%
-#| export
+#| export core.joining
 @op
 def join(*parts, dim=0):
     parts = [part for part in parts if part.shape != (0,)] or parts[:1]      # an empty list joins anything
@@ -848,6 +848,9 @@ def copy_(x, src, non_blocking=False):
 swapaxes = METHODS["swapaxes"] = ops.transpose
 swapdims = METHODS["swapdims"] = ops.transpose
 moveaxis = METHODS["moveaxis"] = movedim
+ravel = METHODS["ravel"] = flatten
+
+# %%
+#| export core.joining
 concat = concatenate = cat
 row_stack = vstack
-ravel = METHODS["ravel"] = flatten

@@ -7,7 +7,7 @@
 # The obvious way is to try: nudge one weight, run the network again, look at the loss. Two runs for
 # every weight. One run takes about a quarter of a millisecond, so all weights take **a minute**, and
 # that for a single step of training. At the end of this module you will get all 101,770 answers at
-# once, for the price of about *one* more run.
+# once, for the price of about *two* more runs.
 #
 # The trick is old and simple. A loss is computed in small steps, and each small step knows its own
 # slope. Write the steps down while they happen; then go back from the loss to the weights, and at each

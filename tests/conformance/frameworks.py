@@ -65,9 +65,14 @@ class Framework:
         return convert((sample.input, *sample.args), leaf), convert(kwargs, leaf)
 
     def find(self, dotted):
-        """What the library calls `dotted`, or None where it has no such name (or not yet)."""
-        found = self.root
-        for part in dotted.split("."):
+        """What the library calls `dotted`, or None where it has no such name (or not yet).
+
+        "Tensor.add" is looked for on a tensor: methods may come from a table, not from the class.
+        """
+        found, parts = self.root, dotted.split(".")
+        if parts[0] == "Tensor":
+            found, parts = self.tensor(torch.ones(2, 2)), parts[1:]
+        for part in parts:
             try:
                 found = getattr(found, part)
             except (AttributeError, ImportError):

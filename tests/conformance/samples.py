@@ -44,8 +44,9 @@ def in_place(framework):
     """A case for each in-place method that both libraries have; it writes into a copy."""
     def writing(name):
         return lambda x, *args, **kwargs: getattr(x.clone(), name)(*args, **kwargs)
+    no_gradient = {"acosh", "asinh", "atanh"} if framework.root is torch else ()
     return [Case(f"Tensor.{info.name}_", info, writing(f"{info.name}_"), main=False)
-            for info in op_db if info.inplace_variant is not None
+            for info in op_db if info.inplace_variant is not None and info.name not in no_gradient
             and framework.find(f"Tensor.{info.name}_") is not None and offered(framework, info)]
 
 
@@ -64,7 +65,7 @@ def main_call(framework, info):
     if info.op is attribute(torch, info.name):
         return framework.find(info.name)
     if attribute(torch, info.name) is None and hasattr(torch.Tensor, info.name):
-        return method(info.name) if hasattr(framework.Tensor, info.name) else None
+        return method(info.name) if framework.find(f"Tensor.{info.name}") is not None else None
     return None                    # its database calls it in a way of its own: CALLS must say how
 
 

@@ -101,7 +101,8 @@ learning_objectives: [double a thing]
 
 
 def _hints(name: str) -> str:
-    return f"## {name}\n\n1. What is it?\n2. Which operator?\n3. In which order?\n4. Fill in: __\n\n"
+    steps = ("What is it?", "Which operator?", "In which order?", "Fill in: __")
+    return f"## {name}\n\n" + "".join(f"{n}. {s}\n" for n, s in enumerate(steps, 1)) + "\n"
 
 
 HINTS = "".join(_hints(name) for name in ("double", "Box.__init__", "Box.grow"))

@@ -1,4 +1,4 @@
-"""The author's check: each thing that can be wrong with a module is found, and a good one passes."""
+"""The author's check: what can be wrong with a module is found, and a good one passes."""
 
 import pytest
 

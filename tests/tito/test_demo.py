@@ -55,12 +55,13 @@ def test_a_solution_that_fails_ends_the_demo(told, small_course):
 
 
 def test_the_training_reaches_as_much_with_pytorch(tmp_path):
-    """The very same script, with PyTorch under the name tinytorch: what it asks for is PyTorch's."""
+    """The very same script, with PyTorch under the name tinytorch."""
     pytest.importorskip("torch")
     (tmp_path / "tinytorch").mkdir()
     (tmp_path / "tinytorch/__init__.py").write_text(
         "from torch import *\nfrom torch import manual_seed, no_grad, optim\n")
-    (tmp_path / "tinytorch/nn.py").write_text("from torch.nn import *\nfrom torch.nn import functional\n")
+    (tmp_path / "tinytorch/nn.py").write_text(
+        "from torch.nn import *\nfrom torch.nn import functional\n")
     data = demo.source().root / "datasets" / "digits.csv.gz"
     code, printed = run_python([str(demo.TRAINING), str(data), "0"], tmp_path)
     assert code == 0, printed

@@ -112,7 +112,7 @@ def test_no_two_mutants_mean_the_same():
 
 
 def test_a_region_that_is_no_block_is_named():
-    text = "def f(x):\n    if x:\n        ### BEGIN SOLUTION\n        y = (\n        ### END SOLUTION\n"
+    text = "def f(x):\n    if x:\n    ### BEGIN SOLUTION\n        y = (\n    ### END SOLUTION\n"
     with pytest.raises(TitoError, match="line 4.*`f` cannot be read"):
         mutants(text, [SimpleNamespace(id="f", start=3, end=5)])
 

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 b00d9997cf029f0308640adea1d540437a4d30368ff3a98da1c45833d52ec12b  body sha256 27beaee13c0e4e03cb22879120c7a85e05622913aa756ec17d3587300f48bf9f  # noqa: E501
+# source sha256 38762794c7db0dabfb8400bca362e21fbf7e442d6982218732b6e015c0785507  body sha256 27beaee13c0e4e03cb22879120c7a85e05622913aa756ec17d3587300f48bf9f  # noqa: E501
 """core.casts: built in module 01_tensor."""
 
 import functools

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 b00d9997cf029f0308640adea1d540437a4d30368ff3a98da1c45833d52ec12b  body sha256 2cd0c4132c7e9899d57743f66b4b0f8b80053283ca70fa896d479371026b00a5  # noqa: E501
+# source sha256 38762794c7db0dabfb8400bca362e21fbf7e442d6982218732b6e015c0785507  body sha256 c631cd0006936195365c2773303c2d958fac8ad76a862807e06d7bcc67cd04b1  # noqa: E501
 """core.indexing: built in module 01_tensor."""
 
 import numpy as np
@@ -8,8 +8,8 @@ from tinytorch.core import ops
 from tinytorch.core.backend import array_module
 from tinytorch.core.base import METHODS, method
 from tinytorch.core.dtypes import bool_, float32, int32, int64
-from tinytorch.core.math import found
 from tinytorch.core.op import op
+from tinytorch.core.reductions import found
 from tinytorch.core.shape import broadcast_tensors, diagonal, expand, place
 from tinytorch.core.tensor import Tensor
 

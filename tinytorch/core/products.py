@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/math_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 b58e20049d1109bbe0694b72ac826617868a072884070d97cafcc3f87d53dd18  body sha256 892e6b80aa4e994e9e1950d93ea61499cf0bac2197f3cc981f254efca5543502  # noqa: E501
+# source sha256 08c1c67c035fedb36edb32a8f7c31e16a6a62af5e13b04dad4aaaf848fe31d96  body sha256 892e6b80aa4e994e9e1950d93ea61499cf0bac2197f3cc981f254efca5543502  # noqa: E501
 """core.products: built in module 01_tensor."""
 
 import math

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 b00d9997cf029f0308640adea1d540437a4d30368ff3a98da1c45833d52ec12b  body sha256 6287bb18e8cda89b285fae1ceefc2406864fe4b650fd90c19917c7d6f34e5572  # noqa: E501
+# source sha256 38762794c7db0dabfb8400bca362e21fbf7e442d6982218732b6e015c0785507  body sha256 c1a97687a674289116018ada2b0759e97219a6883b758d2edbd2a589ae35bc69  # noqa: E501
 """core.shape: built in module 01_tensor."""
 
 import functools
@@ -14,14 +14,11 @@ from tinytorch.core.op import op
 from tinytorch.core.tensor import Tensor
 
 __all__ = [
-    "atleast", "broadcast_shapes", "broadcast_tensors", "broadcast_to", "cat", "chunk", "clone",
-    "column_stack", "concat", "concatenate", "contiguous", "diagonal", "dstack", "expand",
-    "expand_as", "flatten", "flip", "flip_all", "fliplr", "flipud", "hstack", "join", "listed",
-    "meshgrid", "moveaxis", "movedim", "narrow", "permute", "permute_to", "place", "ravel",
-    "repeat", "repeat_interleave", "reshape_as", "roll", "roll_by", "rot90", "row_stack", "select",
-    "split", "split_sizes", "spread_to", "squeeze", "stack", "stack_up", "swapaxes", "swapdims",
-    "t", "tensor_split", "tile", "unbind", "unbind_all", "unflatten", "unfold", "unsqueeze", "view",
-    "view_as", "vstack",
+    "broadcast_shapes", "broadcast_tensors", "broadcast_to", "clone", "contiguous", "diagonal",
+    "expand", "expand_as", "flatten", "flip", "flip_all", "fliplr", "flipud", "listed", "moveaxis",
+    "movedim", "narrow", "permute", "permute_to", "place", "ravel", "repeat", "repeat_interleave",
+    "reshape_as", "roll", "roll_by", "rot90", "select", "spread_to", "squeeze", "swapaxes",
+    "swapdims", "t", "tile", "unflatten", "unfold", "unsqueeze", "view", "view_as",
 ]
 
 
@@ -271,129 +268,9 @@ def repeat_interleave(x, repeats, dim=None, output_size=None):
     return index_select(x, dim, Tensor._of(xp.repeat(xp.arange(n), counts)))
 
 
-@op
-def join(*parts, dim=0):
-    parts = [part for part in parts if part.shape != (0,)] or parts[:1]      # an empty list joins anything
-    return array_module(parts[0]).concatenate(parts, dim)
-
-
-def cat(tensors, dim=0):
-    """Tensors one after the other along a dimension that is there; the other sizes must agree."""
-    if not tensors:
-        raise RuntimeError("cat: got no tensors. Give at least one.")
-    return join(*tensors, dim=dim)
-
-
-@op
-def stack_up(*parts, dim=0): return array_module(parts[0]).stack(parts, dim)
-
-
-def stack(tensors, dim=0):
-    """Tensors of one shape, one beside the other along a new dimension."""
-    return stack_up(*tensors, dim=dim)
-
-
-def atleast(x, n):
-    """x with leading dimensions of size 1 so that it has n of them; the third comes last, as in NumPy."""
-    if x.ndim >= n:
-        return x
-    shape = (1,) * (min(n, 2) - x.ndim) + x.shape
-    return x.reshape(shape + (1,) * (n - len(shape)))
-
-
-def hstack(tensors):
-    tensors = [atleast(x, 1) for x in tensors]
-    return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
-def vstack(tensors): return cat([atleast(x, 2) for x in tensors], 0)
-def dstack(tensors): return cat([atleast(x, 3) for x in tensors], 2)
-def column_stack(tensors):
-    return hstack([x.reshape(-1, 1) if x.ndim < 2 else x for x in tensors])
-
-
-@op(outputs=True, view=True)
-def split_sizes(x, sizes, dim=0):
-    """x cut along `dim` into parts of these sizes."""
-    ends = [0, *np.cumsum(sizes).tolist()]
-    return tuple([x[(slice(None),) * dim + (slice(i, j),)] for i, j in zip(ends, ends[1:])])
-
-
-@op(outputs=True, view=True)
-def unbind_all(x, dim):
-    return tuple([x[(slice(None),) * dim + (i, ...)] for i in range(x.shape[dim])])
-
-
-@method
-def split(x, split_size, dim=0):
-    """Views of x along `dim`: parts of one size, the last one smaller, or of the sizes in a list."""
-    dim = place(x, dim)
-    if x.ndim == 0:
-        raise RuntimeError("split of a tensor of shape (): it has no dimension to split. Use reshape(1).")
-    n = x.shape[dim]
-    if isinstance(split_size, int):
-        if split_size < 0 or split_size == 0 and n:
-            raise RuntimeError(f"split: the size {split_size} of the parts must be positive.")
-        whole, rest = divmod(n, split_size or 1)
-        split_size = [split_size] * whole + [rest] * (rest > 0) or [0]
-    if sum(split_size) != n or min(split_size) < 0:
-        raise RuntimeError(f"split of {x.shape} along dim {dim}: the sizes {list(split_size)} must be 0 or "
-                           f"more and add up to {n}.")
-    return split_sizes(x, tuple(split_size), dim)
-
-
-@method
-def chunk(x, chunks, dim=0):
-    """At most `chunks` views of equal size along `dim`; the last may be smaller."""
-    if chunks < 1:
-        raise RuntimeError(f"chunk: the number of chunks, {chunks}, must be positive.")
-    if x.ndim == 0:
-        raise RuntimeError("chunk of a tensor of shape (): it has no dimension to split. Use reshape(1).")
-    n = x.shape[place(x, dim)]
-    return split(x, -(-n // chunks), dim) if n else split(x, [0] * chunks, dim)
-
-
-@method
-def tensor_split(x, indices_or_sections, dim=0):
-    """Exactly so many views, sizes differing by at most 1; or cut before each index of a list."""
-    dim = place(x, dim)
-    if x.ndim == 0:
-        raise RuntimeError("tensor_split of a tensor of shape (): it has no dimension. Use reshape(1).")
-    cuts = getattr(indices_or_sections, "data", indices_or_sections)
-    cuts = cuts.tolist() if is_array(cuts) else cuts
-    if isinstance(cuts, int):
-        if cuts < 1:
-            raise RuntimeError(f"tensor_split: the number of sections, {cuts}, must be positive.")
-        size, larger = divmod(x.shape[dim], cuts)
-        return split_sizes(x, (size + 1,) * larger + (size,) * (cuts - larger), dim)
-    ends = [None, *cuts, None]
-    return tuple([x[(slice(None),) * dim + (slice(i, j),)] for i, j in zip(ends, ends[1:])])
-
-
-@method
-def unbind(x, dim=0):
-    """The slices along `dim`, one by one, as a tuple of views."""
-    if x.ndim == 0:
-        raise RuntimeError("unbind of a tensor of shape (): it has no dimension to take apart.")
-    return unbind_all(x, place(x, dim))
-
-
-def meshgrid(*tensors, indexing="ij"):
-    """For vectors of n and m numbers two (n, m) tensors: the coordinates of a grid; "xy" swaps the first two."""
-    tensors = list(tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors)
-    if indexing not in ("ij", "xy"):
-        raise RuntimeError(f"meshgrid: indexing={indexing!r}; it can be 'ij' (rows first) or 'xy'.")
-    if any(x.ndim > 1 for x in tensors) or len({x.dtype for x in tensors}) > 1:
-        raise RuntimeError("meshgrid: the tensors must be vectors or numbers of one dtype.")
-    n, swap = len(tensors), indexing == "xy" and len(tensors) > 1
-    places = [1, 0, *range(2, n)] if swap else range(n)
-    columns = [x.reshape((1,) * i + (-1,) + (1,) * (n - 1 - i)) for i, x in zip(places, tensors)]
-    return broadcast_tensors(*columns)
-
-
 swapaxes = METHODS["swapaxes"] = ops.transpose
 swapdims = METHODS["swapdims"] = ops.transpose
 moveaxis = METHODS["moveaxis"] = movedim
-concat = concatenate = cat
-row_stack = vstack
 ravel = METHODS["ravel"] = flatten
 
 

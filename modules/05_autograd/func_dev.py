@@ -1,0 +1,108 @@
+# %% [markdown]
+# # Functions of functions
+#
+# Given code: nothing to solve here. `grad(f)` is a function again, so it can be differentiated again.
+# Example, Newton's method: where f'(x) = 0, found by dividing the slope by the slope of the slope.
+#
+# ```python
+# from tinytorch.func import grad
+# f = lambda x: x ** 4 - 3 * x ** 2 + x
+# x = tensor(1.)
+# for _ in range(6):
+#     x = x - grad(f)(x) / grad(grad(f))(x)
+# print(x)                               # tensor(1.1309), where the slope is 0
+# ```
+#
+# Everything here runs inside `higher_order()`, where gradients have a history of their own.
+
+# %%
+#| default_exp core.func
+
+# %%
+import functools
+
+from tinytorch.core import creation
+from tinytorch.core import shape as shapes
+from tinytorch.core.higher import grad as gradients_of
+from tinytorch.core.higher import higher_order
+from tinytorch.core.tensor import Tensor
+
+# %%
+#| export
+def _leaf(x):
+    """x as something to differentiate by: itself if it has a history or wants one, else a new leaf."""
+    return x if x.requires_grad else x.detach().requires_grad_()
+
+
+def grad_and_value(f, argnums=0):
+    """A function that returns (gradient, value) of f, which must return a single number.
+
+    argnums: which argument to differentiate by, or a tuple of several.
+    """
+    many = isinstance(argnums, tuple)
+    places = argnums if many else (argnums,)
+
+    @functools.wraps(f)
+    def both(*args, **kwargs):
+        with higher_order():
+            args = [_leaf(x) * 1 if i in places else x for i, x in enumerate(args)]
+            value = f(*args, **kwargs)
+            if value.numel() != 1:
+                raise RuntimeError(f"grad: the function returned shape {value.shape}, and only a single number "
+                                   "has a gradient. Use vjp, or reduce it.")
+            found = gradients_of(value, [args[i] for i in places], create_graph=True)
+            return (found if many else found[0]), value
+
+    return both
+
+
+def grad(f, argnums=0):
+    """A function that returns the gradient of f, in the shape of its argument `argnums`."""
+    both = grad_and_value(f, argnums)
+
+    @functools.wraps(f)
+    def gradient(*args, **kwargs): return both(*args, **kwargs)[0]
+
+    return gradient
+
+
+def vjp(f, *primals):
+    """(f(*primals), pull): pull(cotangent) returns the products of it with the Jacobian of each input."""
+    with higher_order():
+        primals = [_leaf(x) * 1 for x in primals]
+        out = f(*primals)
+
+    def pull(cotangent):
+        with higher_order():
+            return gradients_of(out, primals, cotangent, create_graph=True, allow_unused=True)
+
+    return out, pull
+
+
+def jvp(f, primals, tangents):
+    """(f(*primals), Jacobian times tangents): how f changes when its inputs move along `tangents`.
+
+    The pullback is linear in its cotangent, and differentiating it by that gives the forward product.
+    """
+    with higher_order():
+        out, pull = vjp(f, *primals)
+        u = creation.zeros_like(out).requires_grad_()
+        total = sum([(g * t).sum() for g, t in zip(pull(u), tangents) if g is not None])
+        return out, gradients_of(total, u, create_graph=True)[0]
+
+
+def jacrev(f, argnums=0):
+    """A function that returns the Jacobian: shape of the output, then shape of the argument."""
+    @functools.wraps(f)
+    def jacobian(*args):
+        x = args[argnums]
+        out, pull = vjp(lambda x: f(*args[:argnums], x, *args[argnums + 1:]), x)
+        rows = [pull(row.reshape(out.shape))[0] for row in creation.eye(out.numel(), dtype=out.dtype)]
+        return shapes.stack(rows).reshape(*out.shape, *x.shape)
+
+    return jacobian
+
+
+def hessian(f, argnums=0):
+    """A function that returns the matrix of second derivatives of f, which returns a single number."""
+    return jacrev(grad(f, argnums), argnums)
