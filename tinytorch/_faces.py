@@ -9,7 +9,7 @@ from importlib import import_module
 
 
 def face(module, homes, parts=()):
-    """The `__getattr__` and `__dir__` of the face `module`.
+    """The `__getattr__`, `__dir__` and `__all__` of the face `module`.
 
     homes: file below `tinytorch` -> the names it hands on, separated by blanks; `mul=multiply` hands on
     `multiply` under the name `mul`. parts: modules below this one that need no import of their own.
@@ -33,4 +33,4 @@ def face(module, homes, parts=()):
     def __dir__():
         return sorted({*vars(sys.modules[module]), *where, *parts})
 
-    return __getattr__, __dir__
+    return __getattr__, __dir__, list(where)

@@ -2,7 +2,7 @@
 
 from tinytorch._faces import face
 
-__getattr__, __dir__ = face(__name__, {
+__getattr__, __dir__, __all__ = face(__name__, {
     "core.autograd": "no_grad",
     "core.higher": """detect_anomaly enable_grad grad higher_order inference_mode is_grad_enabled
         set_grad_enabled""",

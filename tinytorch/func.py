@@ -2,6 +2,6 @@
 
 from tinytorch._faces import face
 
-__getattr__, __dir__ = face(__name__, {
+__getattr__, __dir__, __all__ = face(__name__, {
     "core.func": "grad grad_and_value hessian jacrev jvp vjp",
 })

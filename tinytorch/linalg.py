@@ -2,6 +2,6 @@
 
 from tinytorch._faces import face
 
-__getattr__, __dir__ = face(__name__, {
-    "core.math": "norm=linalg_norm matrix_norm vector_norm",
+__getattr__, __dir__, __all__ = face(__name__, {
+    "core.reductions": "matrix_norm norm=linalg_norm vector_norm",
 })

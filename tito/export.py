@@ -38,12 +38,21 @@ class Exported:
 
 def export(workspace: Workspace, module: Module) -> Exported:
     """Writes those of the module's package files that change. Runs no tests."""
+    return write(workspace, changes(workspace, module))
+
+
+def changes(workspace: Workspace, module: Module) -> dict[Path, str]:
+    """The module's package files that an export would write."""
     files = plan(workspace, module)
-    changed = [path for path, text in files.items() if not says(path, text)]
-    kept = [copy for path in changed if (copy := _keep_edits(workspace, path))]
-    for path in changed:
-        write_text(path, files[path])
-    return Exported(changed, kept)
+    return {path: text for path, text in files.items() if not says(path, text)}
+
+
+def write(workspace: Workspace, files: dict[Path, str]) -> Exported:
+    """Writes these package files; an edited one is kept aside first."""
+    kept = [copy for path in files if (copy := _keep_edits(workspace, path))]
+    for path, text in files.items():
+        write_text(path, text)
+    return Exported(list(files), kept)
 
 
 def _keep_edits(workspace: Workspace, path: Path) -> Path | None:

@@ -1,5 +1,6 @@
 """The import block of an exported file: sorted as ruff sorts it. Pure."""
 
+import re
 import sys
 from dataclasses import dataclass
 
@@ -74,12 +75,17 @@ def _from(module: str, names: list[str]) -> str:
     return "\n".join([f"from {module} import (", *(f"    {name}," for name in names), ")"])
 
 
-def _module_key(module: str) -> tuple[str, str]:
-    return (module.lower(), module)
+def _module_key(module: str) -> tuple:
+    return (_natural(module.lower()), _natural(module))
+
+
+def _natural(name: str) -> list:
+    """conv2 comes before conv10."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
 def _member_key(item: Import) -> tuple:
     """Constants, then classes, then functions, as isort has them."""
     name = item.name
     kind = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
-    return (kind, name.lower(), name, item.alias)
+    return (kind, _natural(name.lower()), _natural(name), item.alias)

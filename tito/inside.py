@@ -141,7 +141,9 @@ def run_tests(job: dict, tell: Tell, alarm: Callable, first: bool = False) -> No
     root, ini = job["root"], str(Path(job["scratch"], "pytest.ini"))
     Path(ini).touch()  # an empty one: no setting of a folder around has a say
     hide_from(job["number"] + 1, root)
+    os.chdir(root)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # others' plugins: slow, and none is needed
+    os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(Path(job["scratch"], "hypothesis"))
     options = ["--assert=plain", "--import-mode=importlib", "--rootdir", root, "-c", ini,
                "-p", "no:cacheprovider", "-p", "no:faulthandler", "-o", "python_files=test_*.py"]
     with contextlib.redirect_stdout(_Paper()):

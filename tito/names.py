@@ -6,6 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_BLOCKS = (
+    ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar,
+    ast.ExceptHandler, ast.Match, ast.match_case,
+)  # fmt: skip
 ALWAYS_THERE = frozenset(dir(builtins)) | {
     "__file__", "__path__", "__class__", "__module__", "__qualname__", "__annotations__",
 }  # fmt: skip
@@ -113,10 +117,10 @@ def uses(tree: ast.Module, lazy_annotations: bool = False) -> list[Use]:
 
 
 class _Scope:
-    def __init__(self, names: Iterable[str] = (), outer: Iterable[str] = (), opens=True):
+    def __init__(self, names: Iterable[str] = (), outer: Iterable[str] = (), kind="function"):
         self.names = set(names)
         self.outer = set(outer)  # declared `global`
-        self.opens = opens  # seen from functions inside; a class body is not
+        self.kind = kind  # "function", "class" (not seen from functions inside) or "types"
 
 
 class _Reader(ast.NodeVisitor):
@@ -135,11 +139,13 @@ class _Reader(ast.NodeVisitor):
             self._bind(node.id)
 
     def _read(self, name: str, line: int) -> None:
-        for depth, scope in enumerate(reversed(self.scopes)):
+        near = True  # no function lies between the name and the scope
+        for scope in reversed(self.scopes):
             if name in scope.outer:
                 break
-            if name in scope.names and (scope.opens or depth == 0):
+            if name in scope.names and (near or scope.kind != "class"):
                 return
+            near = near and scope.kind == "types"
         self.found.append(Use(name, line, self.late > 0))
 
     def visit_Assign(self, node: ast.Assign) -> None:
@@ -156,7 +162,7 @@ class _Reader(ast.NodeVisitor):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value:
             self.visit(node.value)
-        in_function = bool(self.scopes) and self.scopes[-1].opens
+        in_function = bool(self.scopes) and self.scopes[-1].kind == "function"
         self._annotation(node.annotation, late=in_function)
         self.visit(node.target)
 
@@ -171,7 +177,7 @@ class _Reader(ast.NodeVisitor):
     def visit_FunctionDef(self, node) -> None:
         for part in (*node.decorator_list, *_outside(node)):
             self.visit(part)
-        with _Inside(self, _type_names(node)):
+        with _Inside(self, _type_names(node), kind="types"):
             for argument in _arguments(node.args):
                 self._annotation(argument.annotation)
             self._annotation(node.returns)
@@ -197,11 +203,11 @@ class _Reader(ast.NodeVisitor):
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         for part in node.decorator_list:
             self.visit(part)
-        with _Inside(self, _type_names(node)):
+        with _Inside(self, _type_names(node), kind="types"):
             self._type_parameters(node)
             for part in _outside(node):
                 self.visit(part)
-            with _Inside(self, opens=False):
+            with _Inside(self, kind="class"):
                 for statement in node.body:
                     self.visit(statement)
         self._bind(node.name)
@@ -219,7 +225,7 @@ class _Reader(ast.NodeVisitor):
 
     def _bind(self, name: str) -> None:
         """A class body knows a name from the line on that binds it."""
-        if self.scopes and not self.scopes[-1].opens:
+        if self.scopes and self.scopes[-1].kind == "class":
             self.scopes[-1].names.add(name)
 
     def _type_parameters(self, node) -> None:
@@ -228,7 +234,7 @@ class _Reader(ast.NodeVisitor):
                 self._annotation(parameter.bound, late=True)
 
     def visit_TypeAlias(self, node) -> None:
-        with _Inside(self, _type_names(node)):
+        with _Inside(self, _type_names(node), kind="types"):
             self._annotation(node.value, late=True)
 
     def _comprehension(self, node) -> None:
@@ -295,8 +301,8 @@ class _Reader(ast.NodeVisitor):
 class _Inside:
     """`with` this scope on the reader's stack."""
 
-    def __init__(self, reader: _Reader, names=(), outer=(), opens=True):
-        self.reader, self.scope = reader, _Scope(names, outer, opens)
+    def __init__(self, reader: _Reader, names=(), outer=(), kind="function"):
+        self.reader, self.scope = reader, _Scope(names, outer, kind)
 
     def __enter__(self):
         self.reader.scopes.append(self.scope)
@@ -328,12 +334,13 @@ def _locals(node) -> tuple[set[str], set[str]]:
     return (bound | arguments) - outer - outside, outer
 
 
-def _own_statements(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """Every node below these statements, without those of definitions inside."""
+def _own_statements(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """These statements and those inside them, without those of definitions inside."""
     for node in body:
         yield node
-        if not isinstance(node, FUNCTIONS + (ast.ClassDef, ast.Lambda)):
-            yield from _own_statements(list(ast.iter_child_nodes(node)))
+        if isinstance(node, _BLOCKS):
+            inner = ast.iter_child_nodes(node)
+            yield from _own_statements(n for n in inner if not isinstance(n, ast.expr))
 
 
 def imports(tree: ast.Module) -> list[ast.Import | ast.ImportFrom]:

@@ -248,6 +248,6 @@ def _code_lines(cell) -> list[str]:
     lines = [_bare(line) for line in cell.lines]
     for node in ast.walk(parse(cell)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            for n in range(node.lineno - 1, node.end_lineno):
-                lines[n] = ""
+            for n in range(node.lineno, node.end_lineno + 1):
+                lines[n - cell.line] = ""
     return lines

@@ -6,15 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tito.errors import TitoError
+from tito.scan import comments
 
 DIRECTIVES = ("default_exp", "export", "exporti")
 SOLUTION, HIDDEN = "SOLUTION", "HIDDEN TESTS"
 
-_TOKEN = re.compile(
-    r'''"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\''''
-    r'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\#[^\n]*''',
-    re.DOTALL,
-)
 _MARKER = re.compile(r"#\s*%%+(?:\s+(.*))?$")
 _KIND = re.compile(r"\[(markdown|md|raw)\]")
 _DIRECTIVE = re.compile(r"#\s*\|\s*([A-Za-z_]\w*)\s*:?\s*(\S*)\s*$")
@@ -66,33 +62,6 @@ class Exercise:
     id: str
     start: int
     end: int
-
-
-@dataclass(frozen=True)
-class Token:
-    """A comment or a string literal."""
-
-    text: str
-    line: int
-    column: int
-    first: bool  # nothing but spaces before it on its line
-
-
-def tokens(text: str) -> Iterator[Token]:
-    """Comments and string literals in order, also in text that does not parse."""
-    line, start = 1, 0  # start: where the line begins
-    seen = 0
-    for match in _TOKEN.finditer(text):
-        line += text.count("\n", seen, match.start())
-        start = text.rfind("\n", 0, match.start()) + 1
-        seen = match.start()
-        before = text[start : match.start()]
-        yield Token(match.group(), line, match.start() - start, not before.strip())
-
-
-def comments(text: str) -> Iterator[Token]:
-    """The comments alone: what looks like one inside a string is none."""
-    return (token for token in tokens(text) if token.text.startswith("#"))
 
 
 # Text to cells and back
@@ -347,11 +316,11 @@ def _is_stub(line: str) -> bool:
 
 
 def parse(cell: Cell) -> ast.Module:
-    """The cell's syntax tree, its line numbers counted from the cell's first line."""
+    """The cell's syntax tree, its lines numbered as in the file."""
     try:
-        return ast.parse(cell.text)
+        return ast.parse("\n" * (cell.line - 1) + cell.text)
     except (SyntaxError, ValueError) as error:  # ValueError: a null byte
-        line = cell.line + (getattr(error, "lineno", None) or 1) - 1
+        line = getattr(error, "lineno", None) or cell.line
         reason = getattr(error, "msg", None) or str(error)
         raise TitoError(
             f"{cell.at(line)}: Python cannot read this cell: {reason}.",
@@ -360,13 +329,13 @@ def parse(cell: Cell) -> ast.Module:
 
 
 def _qualified_name(tree: ast.Module, cell: Cell, region: Region) -> str:
-    line, names, body = region.start - cell.line + 1, [], tree.body
+    names, body = [], tree.body
     while True:
         inner = [
             node
             for statement in body
             for node in _definitions(statement)
-            if node.lineno <= line <= node.end_lineno
+            if node.lineno <= region.start <= node.end_lineno
         ]
         if not inner:
             break

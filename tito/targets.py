@@ -7,6 +7,7 @@ from pathlib import Path
 from tito import names
 from tito.errors import TitoError
 from tito.imports import Import
+from tito.scan import tokens
 from tito.source import (
     HIDDEN,
     Cell,
@@ -15,10 +16,11 @@ from tito.source import (
     parse,
     read_percent,
     regions,
-    tokens,
     write_percent,
 )
 from tito.workspace import Module, Workspace, read_text
+
+_DEFINITIONS = (*names.FUNCTIONS, ast.ClassDef)
 
 
 @dataclass
@@ -162,7 +164,7 @@ def _export(dev: Dev, cell: Cell, directive: Directive, default: Directive | Non
             "Name it once in the file, `#| default_exp core.tensor`, or here, "
             f"`#| {directive.name} core.tensor`.",
         )
-    tree = shifted(parse(cell), cell.line - 1)
+    tree = parse(cell)
     if not tree.body:
         raise TitoError(
             f"{cell.at(directive.line)}: this exported cell has no code.",
@@ -178,7 +180,8 @@ def _export(dev: Dev, cell: Cell, directive: Directive, default: Directive | Non
     _no_duplicates(target, cell, tree)
     target.pieces.append(Piece(cell, directive, tree))
     target.bound = names.bound(tree) | target.bound
-    target.rebound = names.rebound(tree) | target.rebound
+    if "global" in cell.text:
+        target.rebound = names.rebound(tree) | target.rebound
     if directive.name == "export":
         target.public += [n for n in names.public(tree) if n not in target.public]
     _imports(dev, cell, tree, name)
@@ -187,42 +190,41 @@ def _export(dev: Dev, cell: Cell, directive: Directive, default: Directive | Non
 def _no_duplicates(target: Target, cell: Cell, tree: ast.Module) -> None:
     before = {n: (line, s) for p in target.pieces for n, line, s in names.definitions(p.tree.body)}
     for name, line, statement in names.definitions(tree.body):
-        first = before.get(name)
-        redefined = isinstance(statement, names.FUNCTIONS + (ast.ClassDef,))
-        reads = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)
-                 and isinstance(n.ctx, ast.Load)}  # fmt: skip
         if name == "__all__":
             raise TitoError(
                 f"{cell.at(line)}: `__all__` is written by the exporter.",
                 "It holds the public names of the `#| export` cells; remove this one.",
             )
-        if first and name != "_" and first[1] is not statement and name not in reads:
-            if redefined or first[0] < cell.line:
-                raise TitoError(
-                    f"{cell.at(line)}: `{name}` is defined twice in {target.name}; "
-                    f"the first is at {target.dev.at(first[0])}.",
-                    "Rename one, or send it to another target: `#| export other.target`.",
-                )
-        before.setdefault(name, (line, statement))
+        first = before.setdefault(name, (line, statement))
+        if first[1] is not statement and _defines_again(name, first[0], statement, cell):
+            raise TitoError(
+                f"{cell.at(line)}: `{name}` is defined twice in {target.name}; "
+                f"the first is at {target.dev.at(first[0])}.",
+                "Rename one, or send it to another target: `#| export other.target`.",
+            )
+
+
+def _defines_again(name: str, first: int, statement: ast.stmt, cell: Cell) -> bool:
+    """`f = wrapped(f)` goes on with a name, and a cell may assign one twice; `_` is no name."""
+    is_definition = isinstance(statement, _DEFINITIONS)
+    parts = statement.decorator_list if is_definition else [statement]
+    goes_on = any(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+        for part in parts
+        for node in ast.walk(part)
+    )
+    return name != "_" and not goes_on and (is_definition or first < cell.line)
 
 
 def _plain(dev: Dev, cell: Cell) -> None:
     """A cell that is not exported still gives its imports, if Python can read it."""
     try:
-        tree = shifted(parse(cell), cell.line - 1)
+        tree = parse(cell)
     except TitoError:
         return  # it is the tests' business
     _imports(dev, cell, tree, None)
     for name, line in names.bound(tree).items():
         dev.unexported.setdefault(name, cell.at(line))
-
-
-def shifted(tree: ast.Module, by: int) -> ast.Module:
-    for node in ast.walk(tree):
-        if "lineno" in node._attributes:
-            node.lineno += by
-            node.end_lineno += by
-    return tree
 
 
 def _imports(dev: Dev, cell: Cell, tree: ast.Module, target: str | None) -> None:

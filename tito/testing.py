@@ -166,6 +166,8 @@ def _places(workspace: Workspace, trace) -> list[str]:
 def lines(result: ModuleResult) -> Iterator[str]:
     """The result as a student reads it."""
     yield console.styled(f"{result.module.name}: {result.module.title}", 1)
+    if not result.states:
+        yield "  The lesson has no exercises."
     width = max((len(s.exercise.id) for s in result.states), default=0)
     for state in result.states:
         yield f"  {_mark(state)} {state.exercise.id:{width}}  {_words(state)}".rstrip()
@@ -181,7 +183,8 @@ def lines(result: ModuleResult) -> Iterator[str]:
 
 
 def _mark(state: State) -> str:
-    return {DONE: console.mark(True), FAILING: console.mark(False)}.get(state.state, " ·")
+    sign = {DONE: console.mark(True), FAILING: console.mark(False)}.get(state.state, " ·")
+    return sign if console.is_utf8() else f"{sign:<6}"
 
 
 def _words(state: State) -> str:
@@ -197,7 +200,8 @@ def _about_tests(result: ModuleResult) -> Iterator[str]:
     if result.tests is None:
         return
     yield ""
-    yield f"{console.mark(result.tests.passed)} {folder}: {_counts(result.tests)}"
+    mark = console.mark(result.tests.passed) if result.tests.checks else " ·"
+    yield f"{mark} {folder}: {_counts(result.tests)}"
     if result.tests_failure:
         yield from (f"  {line}" for line in result.tests_failure.lines())
 

@@ -69,7 +69,7 @@ class Module:
             line = f":{mark.line + 2}" if mark else ""
             raise TitoError(
                 f"modules/{self.name}/ABOUT.md{line}: the front matter is no YAML.",
-                "It stands between two lines `---` and reads `key: value` (quote what has a colon).",
+                "It stands between two lines `---`; quote a value that has a colon in it.",
             ) from None
         return found if isinstance(found, dict) else {}
 

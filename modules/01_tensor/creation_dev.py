@@ -9,6 +9,7 @@
 
 # %%
 import math
+import operator
 
 import numpy as np
 
@@ -146,7 +147,7 @@ def new_tensor(x, data, dtype=None, device=None, requires_grad=False):
 def arange(start, end=None, step=1, dtype=None, device=None, requires_grad=False):
     """start, start + step, ... as long as it is below `end`; arange(n) counts from 0."""
     start, end = (0, start) if end is None else (start, end)
-    start, end, step = [n.item() if isinstance(n, Tensor) else n for n in (start, end, step)]
+    start, end, step = _numbers(dtype, start, end, step)
     if step == 0 or (end - start) / step < 0 or not math.isfinite((end - start) / step):
         raise RuntimeError(f"arange({start}, {end}, {step}): the step must not be 0, and must lead from start "
                            "to end.")
@@ -154,19 +155,31 @@ def arange(start, end=None, step=1, dtype=None, device=None, requires_grad=False
     return wrap((start + places * step).astype(dtype or _dtype_of(start, end, step)), device, requires_grad)
 
 
+def _numbers(dtype, *numbers):
+    """Python numbers from numbers and tensors; whole ones if `dtype` is of integers."""
+    numbers = [n.item() if isinstance(n, Tensor) else n for n in numbers]
+    return [int(n) for n in numbers] if dtype is not None and np.dtype(dtype).kind in "iu" else numbers
+
+
+def _spaced(start, end, steps, device):
+    """`steps` float64 numbers from start to end, counted from the nearer of the two."""
+    if operator.index(steps) < 0:                      # a float is a TypeError
+        raise RuntimeError(f"the number of steps, {steps}, must be 0 or more.")
+    places, step = library(device).arange(steps), (end - start) / (steps - 1 if steps > 1 else 1)
+    return array_module(places).where(places < (steps + 1) // 2, start + step * places,
+                                      end - step * (steps - 1 - places))
+
+
 def linspace(start, end, steps, dtype=None, device=None, requires_grad=False):
     """`steps` numbers with equal distances, from start to end (included)."""
-    start, end = [n.item() if isinstance(n, Tensor) else n for n in (start, end)]
-    if steps < 0:
-        raise RuntimeError(f"linspace: the number of steps, {steps}, must be 0 or more.")
-    numbers = library(device).linspace(start, end, steps)
+    numbers = _spaced(*_numbers(dtype, start, end), steps, device)
     return wrap(numbers.astype(dtype or float32), device, requires_grad)
 
 
 def logspace(start, end, steps, base=10.0, dtype=None, device=None, requires_grad=False):
     """`base` to the powers that `linspace` gives."""
-    powers = linspace(start, end, steps, float64, device).data
-    return wrap((base ** powers).astype(dtype or float32), device, requires_grad)
+    powers = float(base) ** _spaced(*_numbers(dtype, start, end), steps, device)
+    return wrap(powers.astype(dtype or float32), device, requires_grad)
 
 
 def eye(n, m=None, dtype=None, device=None, requires_grad=False):

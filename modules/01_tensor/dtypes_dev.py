@@ -79,6 +79,9 @@ def explained(error, name, arrays):
                             f"Move one of them: x.to({devices[0]!r}).")
     if isinstance(error, np.exceptions.AxisError):
         return IndexError(f"{name} of shape {shapes}: dimension out of range ({error}).")
+    if isinstance(error, ValueError) and "broadcast" in str(error):
+        return RuntimeError(f"{name} of shapes {shapes}: they do not fit. Aligned from the right, two sizes "
+                            "must be equal, or one of them 1.")
     if isinstance(error, (ValueError, OverflowError)):
         return RuntimeError(f"{name} of shapes {shapes}: {error}.")
     if isinstance(error, TypeError) and "ufunc" in str(error) or "boolean" in str(error):

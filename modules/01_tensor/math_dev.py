@@ -53,7 +53,7 @@ def sqrt(x): return np.sqrt(floats(x))
 @op(method=True)
 def rsqrt(x): return 1 / np.sqrt(floats(x))
 @op(method=True)
-def square(x): return x * x
+def square(x): return x ** 2 if x.dtype.kind != "b" else x.astype(int64)
 @op(method=True)
 def reciprocal(x): return 1 / floats(x)
 @op(method=True)
@@ -126,14 +126,14 @@ def erf(x):
 # ## Signs, rounding, remainders
 #
 # Integers are whole already. `remainder` has the sign of the divisor, as Python's `%`; `fmod` that of
-# the dividend, as C's. A half is rounded to the even neighbour.
+# the dividend, as C's. A half is rounded to the even neighbour. The sign of nan is 0.
 
 # %%
 #| export
 @op(method=True)
 def abs(x): return np.absolute(x)
 @op(method=True)
-def sign(x): return x.copy() if x.dtype.kind == "b" else np.sign(x)
+def sign(x): return x.copy() if x.dtype.kind == "b" else (x > 0).astype(x.dtype) - (x < 0)
 @op(method=True)
 def floor(x): return np.floor(x) if x.dtype.kind == "f" else x.copy()
 @op(method=True)
@@ -292,6 +292,8 @@ def nan_to_num(x, nan=None, posinf=None, neginf=None):
 @op(method=True)
 def isclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False):
     """True where x and y differ by at most atol + rtol * |y|."""
+    if rtol < 0 or atol < 0:
+        raise RuntimeError(f"isclose: rtol={rtol} and atol={atol} must be 0 or more.")
     return array_module(x).isclose(x, y, rtol, atol, equal_nan)
 
 
@@ -319,6 +321,15 @@ def over(x, dim):
     return dim
 
 
+def some(x, dim):
+    """`over`, for a question that has no answer where there are no numbers."""
+    axis = over(x, dim)
+    if x.size == 0 and axis is not None and ops.counted(x.shape, axis) == 0:
+        raise IndexError(f"the largest or smallest of no numbers: shape {x.shape} over dim {dim} has none. "
+                         "Reduce a dimension that is not empty.")
+    return axis
+
+
 def _sum_dtype(x, dtype): return dtype or (None if x.dtype.kind == "f" else int64)
 
 
@@ -335,13 +346,13 @@ def cumsum(x, dim, dtype=None):
 def cumprod(x, dim, dtype=None):
     return x.cumprod(axis=over(x, dim), dtype=_sum_dtype(x, dtype)).reshape(x.shape)
 @op(method=True)
-def amax(x, dim=None, keepdim=False): return x.max(axis=over(x, dim), keepdims=keepdim)
+def amax(x, dim=None, keepdim=False): return x.max(axis=some(x, dim), keepdims=keepdim)
 @op(method=True)
-def amin(x, dim=None, keepdim=False): return x.min(axis=over(x, dim), keepdims=keepdim)
+def amin(x, dim=None, keepdim=False): return x.min(axis=some(x, dim), keepdims=keepdim)
 @op(method=True)
-def argmax(x, dim=None, keepdim=False): return x.argmax(axis=over(x, dim), keepdims=keepdim)
+def argmax(x, dim=None, keepdim=False): return x.argmax(axis=some(x, dim), keepdims=keepdim)
 @op(method=True)
-def argmin(x, dim=None, keepdim=False): return x.argmin(axis=over(x, dim), keepdims=keepdim)
+def argmin(x, dim=None, keepdim=False): return x.argmin(axis=some(x, dim), keepdims=keepdim)
 @op(method=True)
 def all(x, dim=None, keepdim=False): return (x != 0).all(axis=over(x, dim), keepdims=keepdim)
 @op(method=True)
@@ -356,16 +367,35 @@ def count_nonzero(x, dim=None): return (x != 0).sum(axis=over(x, dim))
 
 # %%
 #| export core.reductions
-@op(method=True)
-def std(x, dim=None, correction=1, keepdim=False):
-    """The square root of `var`, with a gradient of 0 where all numbers are equal."""
+@op
+def deviation(x, dim=None, correction=1, keepdim=False):
+    """The square root of `ops.var`, with a gradient of 0 where all numbers are equal."""
     return np.sqrt(ops.var(x, dim, correction, keepdim))
 
 
-def var_mean(x, dim=None, correction=1, keepdim=False):
+def _spread(dim, correction, unbiased):
+    """dim and correction from PyTorch's spellings: `unbiased` is a correction of 1, and may stand first."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    return dim, (1 if correction is None else correction) if unbiased is None else int(unbiased)
+
+
+@method
+def var(x, dim=None, correction=1, keepdim=False, unbiased=None):
+    """The variance over `dim`: squared distances from the mean, summed and divided by N - correction."""
+    return ops.var(x, *_spread(dim, correction, unbiased), keepdim)
+@method
+def std(x, dim=None, correction=1, keepdim=False, unbiased=None):
+    """The square root of the variance."""
+    return deviation(x, *_spread(dim, correction, unbiased), keepdim)
+
+
+def var_mean(x, dim=None, correction=1, keepdim=False, unbiased=None):
+    dim, correction = _spread(dim, correction, unbiased)
     return ops.var(x, dim, correction, keepdim), ops.mean(x, dim, keepdim)
-def std_mean(x, dim=None, correction=1, keepdim=False):
-    return std(x, dim, correction, keepdim), ops.mean(x, dim, keepdim)
+def std_mean(x, dim=None, correction=1, keepdim=False, unbiased=None):
+    dim, correction = _spread(dim, correction, unbiased)
+    return deviation(x, dim, correction, keepdim), ops.mean(x, dim, keepdim)
 
 
 @op(method=True)
@@ -449,6 +479,8 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, dtype=None):
 @method
 def norm(x, p="fro", dim=None, keepdim=False, dtype=None):
     """The p-norm of all numbers, or along `dim`; "fro" is p = 2."""
+    if p == "nuc":
+        return matrix_norm(x, p, dim, keepdim, dtype)
     return vector_norm(x, 2 if p in ("fro", None) else p, dim, keepdim, dtype)
 
 
@@ -537,9 +569,10 @@ def inner(x, y):
 
 
 def _plus(x, product, beta, alpha):
-    """beta * x + alpha * product, of the product's shape."""
-    product = product if alpha == 1 else product * alpha
-    return x.expand(product.shape) * beta + product if beta != 1 else x.expand(product.shape) + product
+    """beta * x + alpha * product, of the product's shape and dtype; beta 0 means that x is not looked at."""
+    beta, alpha = [product.dtype.type(n).item() for n in (beta, alpha)]
+    x, product = x.expand(product.shape), product if alpha == 1 else product * alpha
+    return x + product if beta == 1 else (x if beta else nan_to_num(x, 0.0, 0.0, 0.0)) * beta + product
 
 
 @method

@@ -30,9 +30,10 @@ from tinytorch.core.tensor import Tensor
 
 # %%
 #| export
-def listed(sizes):
-    """What was given as `f(2, 3)` or as `f((2, 3))`, as a tuple of ints."""
-    many = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
+def listed(sizes, named=None):
+    """What was given as `f(2, 3)`, as `f((2, 3))` or by name, as a tuple of ints."""
+    many = sizes if named is None else (named,)
+    many = many[0] if len(many) == 1 and isinstance(many[0], (tuple, list)) else many
     return tuple([int(n) for n in many])
 
 
@@ -67,9 +68,9 @@ def permute_to(x, dims): return x.transpose(dims)
 
 
 @method
-def permute(x, *dims):
+def permute(x, *order, dims=None):
     """The dimensions in another order: `x.permute(2, 0, 1)` puts the last one first."""
-    return permute_to(x, listed(dims))
+    return permute_to(x, listed(order, dims))
 
 
 @method
@@ -132,9 +133,9 @@ def spread_to(x, shape): return array_module(x).broadcast_to(x, shape)
 
 
 @method
-def expand(x, *sizes):
+def expand(x, *sizes, size=None):
     """Dimensions of size 1 stretched without a copy; -1 leaves a size as it is."""
-    sizes = listed(sizes)
+    sizes = listed(sizes, size)
     new = len(sizes) - x.ndim
     if new < 0 or -1 in sizes[:new]:
         raise RuntimeError(f"expand of {x.shape} to {sizes}: give a size for each dimension, and -1 only for "
@@ -161,7 +162,9 @@ def broadcast_shapes(*shapes):
 def narrow(x, dim, start, length):
     """`length` places along dim, from `start` on."""
     dim = place(x, dim)
-    if x.ndim == 0 or length < 0 or not -x.shape[dim] <= start <= x.shape[dim] - length:
+    if x.ndim and not -x.shape[dim] <= start <= x.shape[dim]:
+        raise IndexError(f"narrow of {x.shape} along dim {dim}: it does not have a start {start}.")
+    if x.ndim == 0 or length < 0 or start > x.shape[dim] - length or getattr(start, "dtype", None) == bool_:
         raise RuntimeError(f"narrow of {x.shape} along dim {dim}: start {start} and length {length} do not "
                            "fit into it.")
     start = int(start) % x.shape[dim] if start < 0 else int(start)
@@ -222,9 +225,9 @@ def roll_by(x, shifts, dims): return array_module(x).roll(x, shifts, dims)
 
 
 @method
-def flip(x, *dims):
+def flip(x, *along, dims=None):
     """The order reversed along each of `dims`."""
-    return flip_all(x, listed(dims))
+    return flip_all(x, listed(along, dims))
 
 
 @method
@@ -237,23 +240,31 @@ def roll(x, shifts, dims=None):
     return roll_by(x, shifts, dims or None) if dims else roll_by(x, shifts[0], None)
 
 
+def _flip_only(x, dim, name):
+    if x.ndim <= dim:
+        raise RuntimeError(f"{name} of {x.shape}: it takes at least {dim + 1} dimensions. Use flip(dim).")
+    return flip(x, dim)
+
+
 @method
-def fliplr(x): return flip(x, 1)
+def fliplr(x): return _flip_only(x, 1, "fliplr")
 @method
-def flipud(x): return flip(x, 0)
+def flipud(x): return _flip_only(x, 0, "flipud")
 
 
 @method
 def rot90(x, k=1, dims=(0, 1)):
     """Turned k times by 90 degrees, from the first of the two dims towards the second."""
+    if len(dims) != 2 or x.ndim < 2 or dims[0] % x.ndim == dims[1] % x.ndim:
+        raise RuntimeError(f"rot90 of {x.shape} in dims {dims}: two different dimensions make the plane.")
     k, turned = k % 4, x.transpose(*dims) if k % 2 else x
     return flip(turned, *{0: (), 1: dims[:1], 2: dims, 3: dims[1:]}[k])
 
 
 @method
-def repeat(x, *sizes):
+def repeat(x, *sizes, repeats=None):
     """x laid out `sizes` times along each dimension; more sizes than dimensions add some on the left."""
-    sizes = listed(sizes)
+    sizes = listed(sizes, repeats)
     new = len(sizes) - x.ndim
     if new < 0 or any(n < 0 for n in sizes):
         raise RuntimeError(f"repeat of {x.shape} by {sizes}: give a count, 0 or more, for each dimension.")
@@ -263,9 +274,9 @@ def repeat(x, *sizes):
 
 
 @method
-def tile(x, *dims):
+def tile(x, *sizes, dims=None):
     """As `repeat`, but missing counts on the left are 1."""
-    dims = listed(dims)
+    dims = listed(sizes, dims)
     return repeat(x, *(1,) * (x.ndim - len(dims)), *dims)
 
 
@@ -300,9 +311,17 @@ def join(*parts, dim=0):
 
 def cat(tensors, dim=0):
     """Tensors one after the other along a dimension that is there; the other sizes must agree."""
+    return join(*_tensors("cat", tensors), dim=dim)
+
+
+def _tensors(name, tensors):
+    """The list that joining ops take, unless it is empty or holds something else."""
     if not tensors:
-        raise RuntimeError("cat: got no tensors. Give at least one.")
-    return join(*tensors, dim=dim)
+        raise ValueError(f"{name}: got no tensors. Give at least one.")
+    for x in tensors:
+        if not isinstance(x, Tensor):
+            raise TypeError(f"{name}: got a {x.__class__.__name__} among the tensors.")
+    return tensors
 
 
 @op
@@ -311,7 +330,9 @@ def stack_up(*parts, dim=0): return array_module(parts[0]).stack(parts, dim)
 
 def stack(tensors, dim=0):
     """Tensors of one shape, one beside the other along a new dimension."""
-    return stack_up(*tensors, dim=dim)
+    if not tensors:
+        raise RuntimeError("stack: got no tensors. Give at least one.")
+    return stack_up(*_tensors("stack", tensors), dim=dim)
 
 
 def atleast(x, n):
@@ -322,11 +343,17 @@ def atleast(x, n):
     return x.reshape(shape + (1,) * (n - len(shape)))
 
 
-def hstack(tensors):
-    tensors = [atleast(x, 1) for x in tensors]
-    return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
-def vstack(tensors): return cat([atleast(x, 2) for x in tensors], 0)
-def dstack(tensors): return cat([atleast(x, 3) for x in tensors], 2)
+def _join_along(dim, tensors, n):
+    """Joined along `dim` (vectors along 0), once all have n dimensions."""
+    if not tensors:
+        raise RuntimeError("got no tensors to stack. Give at least one.")
+    tensors = [atleast(x, n) for x in tensors]
+    return cat(tensors, dim if tensors[0].ndim > 1 else 0)
+
+
+def hstack(tensors): return _join_along(1, tensors, 1)
+def vstack(tensors): return _join_along(0, tensors, 2)
+def dstack(tensors): return _join_along(2, tensors, 3)
 def column_stack(tensors):
     return hstack([x.reshape(-1, 1) if x.ndim < 2 else x for x in tensors])
 
@@ -393,7 +420,7 @@ def tensor_split(x, indices_or_sections, dim=0):
 def unbind(x, dim=0):
     """The slices along `dim`, one by one, as a tuple of views."""
     if x.ndim == 0:
-        raise RuntimeError("unbind of a tensor of shape (): it has no dimension to take apart.")
+        raise IndexError("unbind of a tensor of shape (): it has no dimension to take apart.")
     return unbind_all(x, place(x, dim))
 
 
@@ -543,7 +570,10 @@ def index_copy(x, dim, index, source):
 @method
 def index_fill(x, dim, index, value):
     """A copy of x in which the slices at `index` along dim hold `value`."""
-    return place_at(x if x.ndim else x.reshape(1), value, _sliced("index_fill", x, dim, index)).reshape(x.shape)
+    dim, xp = place(x, dim), array_module(x.data)
+    mask = xp.zeros(x.shape[dim:dim + 1] or 1, bool)
+    mask[_sliced("index_fill", x, dim, index)[dim]] = True
+    return ops.masked_fill(x, Tensor._of(mask.reshape((-1,) + (1,) * (x.ndim - 1 - dim))), value).reshape(x.shape)
 
 
 @method
@@ -562,6 +592,7 @@ def take_along_dim(x, indices, dim=None):
         raise RuntimeError(f"take_along_dim of {x.shape} by {indices.shape}: both need the same number of "
                            "dimensions.")
     dim = place(x, dim)
+    indices = indices + x.shape[dim] * (indices < 0)                         # -1 is the last one
     shape = list(ops.broadcast_shape(x.shape[:dim] + (1,) + x.shape[dim + 1:],
                                      indices.shape[:dim] + (1,) + indices.shape[dim + 1:]))
     fit = lambda t: expand(t, *shape[:dim], t.shape[dim], *shape[dim + 1:])              # noqa: E731
@@ -724,11 +755,14 @@ def unique(x, sorted=True, return_inverse=False, return_counts=False, dim=None):
 
 # %%
 #| export core.indexing
-def searchsorted(sorted_sequence, values, right=False, side=None, out_int32=False):
-    """Where each of `values` belongs in a rising sequence; rows of sequences take rows of values."""
+def searchsorted(sorted_sequence, values, right=False, side=None, sorter=None, out_int32=False):
+    """Where each of `values` belongs in a rising sequence; rows of sequences take rows of values.
+
+    sorter: the indices that sort the sequence, if it is not sorted.
+    """
     side = side or ("right" if right else "left")
-    sequence = sorted_sequence.data
-    xp = array_module(sequence)
+    sequence, xp = sorted_sequence.data, array_module(sorted_sequence.data)
+    sequence = sequence if sorter is None else xp.take_along_axis(sequence, sorter.data, -1)
     numbers = xp.asarray(values.data if isinstance(values, Tensor) else values)
     if sequence.ndim == 1:
         out = xp.searchsorted(sequence, numbers, side=side)
@@ -780,6 +814,7 @@ DTYPES = {"half": float16, "float": float32, "double": float64, "char": int8, "i
 
 @op(promote=False)
 def cast(x, dtype): return x.astype(dtype)
+METHODS["astype"] = cast                               # the walk of module 05 asks arrays and tensors alike
 @op(promote=False)
 def move(x, where): return to_device(x, where)
 

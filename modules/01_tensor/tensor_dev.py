@@ -10,8 +10,8 @@
 # pictures - pictures.mean(0)
 # ```
 #
-# Run the next cells. The loop and the line give the same numbers, and the line is more than a hundred
-# times faster. Two questions, and by the end of this module you can answer both:
+# Run the next cells. The loop and the line give the same numbers, and the line is about a hundred times
+# faster. Two questions, and by the end of this module you can answer both:
 #
 # 1. `pictures` has shape (1797, 64) and `pictures.mean(0)` has shape (64,). Nobody said which of the
 #    64 means belongs to which number. How does the machine know?
@@ -35,7 +35,7 @@ from base_dev import (
     this_thread,
     without_tensors,
 )
-from dtypes_dev import float32, settle
+from dtypes_dev import CATEGORY, float32, settle
 
 
 # %%
@@ -63,15 +63,20 @@ def the_loop_and_the_line():
 #
 # So the plan of this module is:
 #
-# * An **op** is a plain function on arrays, with a name. You write eight of them, and the helpers
-#   they need. They are tested on arrays, before there is any tensor.
+# * An **op** is a plain function on arrays, with a name. You write six of them, and two functions about
+#   shapes. They are tested on arrays, before there is any tensor.
 # * A **tensor** wraps one array and remembers a few more things about it. It has no arithmetic of
 #   its own: `x + y` calls the op `add`.
 # * `Op.__call__`, the last exercise, sits between the two. It takes the arrays out of the tensors,
 #   computes, wraps the result, and tells a *recorder*, if there is one, what just happened.
 #
 # The class `Op` comes first, because the decorator `@op` needs it. What it inherits is bookkeeping and
-# stands in `base_dev.py`, given. Go on to exercise 1; you will come back to `__call__` at the end.
+# stands in `base_dev.py`, given. Go on to exercise 1; you will come back to `__call__` at the end, and
+# until then the tests of exercise 10 and of the whole tensor stay open. That is as it should be.
+#
+# Three helpers you will meet: `is_array(x)` is true for NumPy arrays (and CuPy's, on a GPU) and false
+# for Python numbers; `array_module(x)` is the library that made x, so `numpy` here; `expect(got, want)`
+# in the tests compares shapes and values and says what differs.
 
 # %%
 #| export core.op
@@ -163,6 +168,10 @@ def ge(x, y): return x >= y
 #
 # This is *not* the matrix product, whose first number would be 1*5 + 2*7 = 19. That is exercise 4.
 # Replace the `raise` line, save, and run this file (`python tensor_dev.py`, or the cell).
+#
+# The decorator makes an `Op` of your function, and the function itself is `multiply.forward`. Until
+# exercise 10 is done, that is what can be called: the tests say `multiply.forward(...)`, and if you want
+# one op inside another, say `mean.forward(...)` too.
 
 # %%
 #| export
@@ -185,7 +194,7 @@ class TestMultiply:
     def test_by_hand(self):
         "Each element meets the one in its own place: [[1,2],[3,4]] times [[5,6],[7,8]] starts with 5"
         expect(multiply.forward(np.array([[1, 2], [3, 4]]), np.array([[5, 6], [7, 8]])),
-               [[5, 12], [21, 32]], why="19 in the first place would be the matrix product")
+               [[5, 12], [21, 32]], why="1*5 is 5; a matrix product would start with 19")
 
     def test_number(self):
         "A plain number meets every element"
@@ -221,7 +230,7 @@ run_tests(TestMultiply)
 #   "one number per row", and the cure is to say so with a shape of (2, 1).
 #
 # An error message in this course has three parts: what happened, with the shapes; why; what to do.
-# For this exercise the sentence is given:
+# Raise what PyTorch would raise, here a RuntimeError. The sentence is given:
 #
 # ```python
 # raise RuntimeError(f"shapes {a} and {b} do not fit: aligned from the right, {i} meets {j}. "
@@ -231,7 +240,7 @@ run_tests(TestMultiply)
 # %%
 #| export
 def broadcast_shape(a, b):
-    """The shape of an elementwise op between arrays of the shapes `a` and `b`.
+    """The shape, a tuple, of an elementwise op between arrays of the shapes `a` and `b`.
 
     Raises RuntimeError, naming both shapes and the two sizes that clash, if they do not fit.
 
@@ -256,6 +265,7 @@ class TestBroadcastShape:
     def test_by_hand(self):
         "(4, 1, 3) and (5, 1) agree on (4, 5, 3): each 1 stretches to its neighbour"
         expect(broadcast_shape((4, 1, 3), (5, 1)), (4, 5, 3))
+        assert type(broadcast_shape((4, 1, 3), (5, 1))) is tuple, "a shape is a tuple"
 
     def test_right(self):
         "Shapes are aligned from the right: (1797, 64) with (64,) is (1797, 64)"
@@ -283,6 +293,11 @@ class TestBroadcastShape:
 run_tests(TestBroadcastShape)
 
 # %% [markdown]
+# NumPy applies the same rule by itself in every `x + y`. Your function tells the result's shape *without*
+# computing anything (`torch.broadcast_shapes` will be made of it), and from now on you can do it in your
+# head.
+
+# %% [markdown]
 # ## Exercise 3: the size you need not compute
 #
 # An array in memory is one row of boxes. Its shape says how to count along it, and *strides* say how
@@ -299,12 +314,17 @@ run_tests(TestBroadcastShape)
 #                                    2 5
 # ```
 #
-# So a transpose, and most reshapes, move nothing. What a reshape must keep is the **count**: 6 boxes
-# can be (2, 3), (6,) or (1, 6, 1), never (4, 2). And that is why one size may be left open: with 6
-# elements, (2, -1) can only mean (2, 3). But (4, -1) means nothing at all, and `6 // 4` would hide that.
+# So a transpose moves nothing: other strides, same boxes. A reshape of (2, 3) to (6,) moves nothing
+# either: one stride of 4 visits the boxes in order. But the transpose reshaped to (6,) must read 0 3 1 4
+# 2 5, and no single stride walks the boxes in that order: there the reshape has to **copy**.
+#
+# What a reshape must keep is the **count**: 6 boxes can be (2, 3), (6,) or (1, 6, 1), never (4, 2). And
+# that is why one size may be left open: with 6 elements, (2, -1) can only mean (2, 3). But (4, -1) means
+# nothing at all, and `6 // 4` would hide that. The error, for everything that cannot be:
 #
 # ```python
-# raise RuntimeError(f"shape {shape} is invalid for {count} elements: ...")
+# raise RuntimeError(f"shape {shape} is invalid for {count} elements: a reshape keeps their number. "
+#                    "At most one size can be -1.")
 # ```
 
 # %%
@@ -312,8 +332,8 @@ run_tests(TestBroadcastShape)
 def infer_shape(shape, count):
     """`shape` as a tuple, with its -1 (if there is one) replaced so that it holds `count` elements.
 
-    Raises RuntimeError, naming the shape and the count, if no size fits, if there are two -1, or if a
-    shape without -1 has another number of elements.
+    Raises RuntimeError, naming the shape and the count, if no size fits, if there are two -1 or a size
+    below -1, or if a shape without -1 has another number of elements.
 
     >>> infer_shape((2, -1), 6)
     (2, 3)
@@ -324,7 +344,7 @@ def infer_shape(shape, count):
         return tuple([count // known if n == -1 else n for n in shape])
     if -1 in shape or known != count or min(shape, default=0) < 0:
         raise RuntimeError(f"shape {tuple(shape)} is invalid for {count} elements: a reshape keeps their "
-                           f"number, and its known sizes make {known}. At most one size can be -1.")
+                           "number. At most one size can be -1.")
     return tuple(shape)
     ### END SOLUTION
 
@@ -344,6 +364,7 @@ class TestInferShape:
         "Without a -1 the shape comes back as it is, if the count is right"
         expect(infer_shape((3, 2), 6), (3, 2))
         expect(infer_shape((), 1), ())
+        assert type(infer_shape([3, 2], 6)) is tuple, "a shape is a tuple, also if a list was asked for"
 
     def test_remainder(self):
         "Six elements cannot be (4, -1): 6 / 4 leaves a remainder"
@@ -354,8 +375,9 @@ class TestInferShape:
         expect_error(RuntimeError, infer_shape, (4, 2), 6, says=["(4, 2)", "6"])
 
     def test_two_open(self):
-        "Two open sizes have many answers, so they have none"
-        expect_error(RuntimeError, infer_shape, (-1, -1), 6)
+        "Two open sizes have many answers, so they have none; and there is no size of -2"
+        expect_error(RuntimeError, infer_shape, (-1, -1), 6, says=["(-1, -1)", "6"])
+        expect_error(RuntimeError, infer_shape, (-2, -3), 6, says=["(-2, -3)", "6"])
 
     def test_zero(self):
         "An empty array leaves nothing to divide by: (0, -1) is an error, (-1, 3) of 0 elements is (0, 3)"
@@ -421,15 +443,17 @@ def write(x, value, index):
 # All axes before the last two are a batch of such products, and broadcast like any other: (8, 1, 2, 3)
 # with (5, 3, 4) gives (8, 5, 2, 4). A vector on the left is one row, on the right one column, and the
 # axis it lacks is not in the result. NumPy does all of that. What it says when the two inner sizes
-# differ is no help, so that part is yours:
+# differ is no help, so that part is yours. Compare them first:
 #
 # ```python
 # raise RuntimeError(f"matmul of {x.shape} and {y.shape}: the last size of x, {k}, must be ...")
 # ```
 #
-# One thing you will only feel in module 05: with x of shape (B, T, C) and *one* matrix y, NumPy runs B
-# small products. Flattened to (B*T, C) it is one large product, which keeps the processor busier. The
-# helper `flat_product` is given and does that.
+# A number on either side (`ndim` 0) has no row and no column: a RuntimeError as well.
+#
+# And one thing for speed, not for the result: with x of shape (B, T, C) and *one* matrix y, NumPy runs B
+# small products. Flattened to (B*T, C) it is one large product, which keeps the processor busier. Call
+# the given `flat_product(x, y)` when x has more than two dimensions and y exactly two.
 
 # %%
 #| export
@@ -499,7 +523,7 @@ class TestMatmul:
     def test_error(self):
         "(2, 3) and (4, 5) cannot be multiplied: the error names the inner sizes 3 and 4"
         expect_error(RuntimeError, matmul.forward, np.ones((2, 3)), np.ones((4, 5)),
-                     says=["(2, 3)", "(4, 5)", " 3", " 4"])
+                     says=["(2, 3)", "(4, 5)", "3,", "4"])
         expect_error(RuntimeError, matmul.forward, np.ones(()), np.ones((4, 5)))
 
 
@@ -520,23 +544,34 @@ run_tests(TestMatmul)
 # you want when the means go back to where they came from: (2, 3) minus (2, 1) fits, (2, 3) minus (2,)
 # does not. And it is what (1797, 64) minus (64,) got for free, since dim 0 is on the left.
 #
-# Integers refuse, as in PyTorch: the mean of [1, 2] is no integer, and a silent change of dtype or a
-# silent rounding are both worse than an error.
+# Integers and bools refuse, as in PyTorch: the mean of [1, 2] is no integer, and a silent change of dtype
+# or a silent rounding are both worse than an error.
+#
+# ```python
+# raise RuntimeError(f"mean of {x.dtype} numbers: ... Convert them first: x.float().mean().")
+# ```
+#
+# Two helpers are given. `axes(dim)` is dim as NumPy's `axis=` wants it (a list becomes a tuple; an empty
+# one means all, as in PyTorch). `counted(shape, dim)` is the n above.
 
 # %%
 #| export
-def counted(shape, dim):
-    """How many elements of an array of `shape` go into each result of a reduction over `dim`.
-
-    dim: None for all dimensions, a number, or a tuple of numbers; negative ones count from the end.
-    """
-    dims = range(len(shape)) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
-    return math.prod([shape[d] for d in dims])
-
-
 def axes(dim):
     """`dim` as NumPy wants it: a list becomes a tuple, and an empty one means all dimensions."""
     return dim if not isinstance(dim, (list, tuple)) else tuple(dim) or None
+
+
+def counted(shape, dim):
+    """How many elements of an array of `shape` go into each result of a reduction over `dim`.
+
+    dim: None for all dimensions, a number, or several; negative ones count from the end.
+
+    >>> counted((2, 3), 1), counted((2, 3), None)
+    (3, 6)
+    """
+    dim = axes(dim)
+    dims = range(len(shape)) if dim is None else dim if isinstance(dim, tuple) else (dim,)
+    return math.prod([shape[d] for d in dims])
 
 
 @op(method=True)
@@ -553,7 +588,7 @@ def mean(x, dim=None, keepdim=False):
     if x.dtype.kind != "f":
         raise RuntimeError(f"mean of {x.dtype} numbers: their mean is no {x.dtype}. "
                            "Convert them first: x.float().mean().")
-    return x.sum(axis=axes(dim), keepdims=keepdim) / x.dtype.type(counted(x.shape, axes(dim)))
+    return x.sum(axis=axes(dim), keepdims=keepdim) / counted(x.shape, dim)
     ### END SOLUTION
 
 
@@ -572,8 +607,10 @@ class TestMean:
         expect(mean.forward(self.x, -1), [2., 5.])
 
     def test_all(self):
-        "Without dim everything goes away: 3.5, of shape ()"
+        "Without dim everything goes away: 3.5, of shape (), or (1, 1) with keepdim"
         expect(mean.forward(self.x), 3.5)
+        expect(mean.forward(self.x, None, True), [[3.5]])
+        expect(mean.forward(self.x, []), 3.5)
 
     def test_keepdim(self):
         "keepdim leaves a 1 behind: (2, 3) over dim 1 is (2, 1), so that x - mean fits"
@@ -591,8 +628,9 @@ class TestMean:
         expect(str(mean.forward(self.x.astype("float32"), 0).dtype), "float32")
 
     def test_integers(self):
-        "Integers refuse: the mean of [1, 2] is no integer"
-        expect_error(RuntimeError, mean.forward, np.array([1, 2]), says=["int64", "float"])
+        "Integers and bools refuse: the mean of [1, 2] is no integer"
+        expect_error(RuntimeError, mean.forward, np.array([1, 2]), says=["int64"])
+        expect_error(RuntimeError, mean.forward, np.array([True, False]), says=["bool"])
 
 
 run_tests(TestMean)
@@ -621,15 +659,15 @@ run_tests(TestMean)
 def var(x, dim=None, correction=1, keepdim=False):
     """The variance over `dim`: the sum of squared distances from the mean, divided by N - correction.
 
-    x: floats of any shape; dim: None, a number or a tuple. One number with correction 1 has no
-    variance: the result is nan, as in PyTorch. Raises RuntimeError for integers.
+    x: floats of any shape; dim: None, a number or a tuple. N - correction is never taken below 0, so one
+    number with correction 1 gives 0 / 0, nan, as in PyTorch. Raises RuntimeError for integers.
 
     >>> var.forward(np.array([[1., 2., 3.], [4., 5., 6.]]), 0)
     array([4.5, 4.5, 4.5])
     """
     ### BEGIN SOLUTION
     distance = x - mean.forward(x, dim, keepdim=True)
-    n = max(counted(x.shape, axes(dim)) - correction, 0)
+    n = max(counted(x.shape, dim) - correction, 0)
     return (distance * distance).sum(axis=axes(dim), keepdims=keepdim) / x.dtype.type(n)
     ### END SOLUTION
 
@@ -669,8 +707,13 @@ class TestVar:
     def test_one_number(self):
         "One number has no spread to speak of: nan with correction 1, 0 with correction 0"
         with np.errstate(invalid="ignore"):
-            assert np.isnan(var.forward(np.array([3.])))
+            expect(var.forward(np.array([3.])), np.nan, why="0 / 0: the squares sum to 0, and N - 1 is 0")
         expect(var.forward(np.array([3.]), correction=0), 0.)
+
+    def test_no_negative_variance(self):
+        "N - correction stops at 0: two numbers with correction 3 give inf, not a negative spread"
+        with np.errstate(divide="ignore"):
+            expect(var.forward(np.array([1., 2.]), correction=3), np.inf)
 
     def test_integers(self):
         "Integers refuse here too"
@@ -692,6 +735,14 @@ run_tests(TestVar)
 # In module 12 the value will be minus infinity: whatever a word must not look at gets -inf, and the
 # softmax turns it into a weight of exactly 0. Multiplying by a mask of 0 and 1 cannot do this: 0 times
 # infinity is nan. The mask broadcasts to x, and x itself stays as it was.
+#
+# The result has x's dtype. So 1.5 cannot go into an array of int64, and a mask of 0 and 1 is not taken
+# for bools:
+#
+# ```python
+# raise RuntimeError(f"masked_fill: the mask holds {mask.dtype}, it must hold bools. ...")
+# raise RuntimeError(f"masked_fill: {value} does not fit into {x.dtype}. ...")
+# ```
 
 # %%
 #| export
@@ -699,7 +750,8 @@ run_tests(TestVar)
 def masked_fill(x, mask, value):
     """A copy of x with `value` where `mask` is true; the mask broadcasts to x.
 
-    The dtype is that of x. Raises RuntimeError if the mask holds anything but bools.
+    The dtype is that of x. Raises RuntimeError if the mask holds anything but bools, and for a float
+    value in an array of integers or bools.
 
     >>> masked_fill.forward(np.array([5., 3., 8.]), np.array([False, True, False]), 0.)
     array([5., 0., 8.])
@@ -709,6 +761,8 @@ def masked_fill(x, mask, value):
         raise RuntimeError(f"masked_fill: the mask holds {mask.dtype}, it must hold bools. "
                            "Make it one by a comparison, such as mask != 0.")
     xp = array_module(x)
+    if CATEGORY[xp.asarray(value).dtype.kind] > CATEGORY[x.dtype.kind]:       # bool < integer < float
+        raise RuntimeError(f"masked_fill: {value} does not fit into {x.dtype}. Convert x first.")
     return xp.where(mask, xp.asarray(value, x.dtype), x)
     ### END SOLUTION
 
@@ -734,7 +788,7 @@ class TestMaskedFill:
     def test_copy(self):
         "x itself is left as it was"
         x = self.x.copy()
-        masked_fill.forward(x, np.array([True, True, True]), 0.)
+        masked_fill.forward(x, np.full((2, 3), True), 0.)
         expect(x, self.x, why="x[mask] = value writes into the caller's array")
 
     def test_dtype(self):
@@ -742,6 +796,11 @@ class TestMaskedFill:
         mask = np.array([True, False])
         expect(str(masked_fill.forward(np.ones(2, "float32"), mask, 1.5).dtype), "float32")
         expect(str(masked_fill.forward(np.ones(2, "int64"), mask, 7).dtype), "int64")
+
+    def test_value_that_does_not_fit(self):
+        "1.5 in an array of integers is an error: neither rounded nor widened in silence"
+        expect_error(RuntimeError, masked_fill.forward, np.ones(2, "int64"), np.array([True, False]), 1.5,
+                     says=["1.5", "int64"])
 
     def test_bools_only(self):
         "A mask of 0 and 1 is refused: it might have been meant as indices"
@@ -767,6 +826,17 @@ run_tests(TestMaskedFill)
 # in the column that the index names there. With dim = 0 it is the row that is named:
 # out[i][j] = x[index[i][j]][j]. This is not `x[:, index]` and not `take`, which use the *same* list of
 # columns for every row.
+#
+# NumPy can index by one array of places for each dimension, and `places_of(index, dim)`, given, makes
+# them. For the example above (dim 1) it returns two arrays that broadcast to the shape of the index: the
+# rows [[0], [1]], because everybody stays in the own row, and for dim 1 the index itself, [[2], [0]].
+#
+# Two things are refused: an index with another number of dimensions than x, and an index outside:
+#
+# ```python
+# raise RuntimeError(f"gather from {x.shape} by an index of {index.shape}: both need ...")
+# raise RuntimeError(f"gather from {x.shape} along dim {dim}: the index holds {lowest} to {highest}, ...")
+# ```
 
 # %%
 #| export
@@ -851,9 +921,18 @@ run_tests(TestGather)
 # array of float64 -> float64, the numbers copied: who made it had a reason
 # ```
 #
-# A NumPy array has chosen its dtype already and keeps it. The caller may also say `dtype=` and is
-# obeyed. What holds no numbers (a string, None) is a TypeError. `without_tensors` is given: it takes
-# the arrays out of a list that has tensors in it.
+# A NumPy array, or a number of NumPy's such as `np.float64(2.)`, has chosen its dtype already and keeps
+# it. The caller may also say `dtype=` and is obeyed. `without_tensors` is given: it takes the arrays out
+# of a list that has tensors in it. Two errors:
+#
+# ```python
+# raise TypeError(f"tensor of {data!r}: ... holds floats, integers or bools.")        # "three", None
+# raise ValueError(f"tensor of {data!r}: lists at one depth need the same length.")   # [[1, 2], [3]]
+# ```
+#
+# NumPy raises a ValueError for the second by itself, with an unhelpful text. To see what `data` holds,
+# make the array *without* a dtype, look at `array.dtype.kind` ("f" float, "i" and "u" integer, "b" bool),
+# and convert after that (`astype`).
 
 # %%
 #| export core.tensor
@@ -868,18 +947,17 @@ def as_array(data, dtype=None):
     """
     data = without_tensors(data)
     ### BEGIN SOLUTION
-    typed = is_array(data) or isinstance(data, np.generic)
     try:
-        array = array_module(data).array(data, dtype=dtype)
-    except ValueError as error:
-        raise ValueError(f"tensor of {data!r:.60}: {error}. All lists at one depth need the same length."
-                         ) from None
+        array = array_module(data).array(data)
+    except ValueError:
+        raise ValueError(f"tensor of {data!r:.60}: lists at one depth need the same length.") from None
     if array.dtype.kind not in "fiub":
         raise TypeError(f"tensor of {data!r:.60}: this holds {array.dtype}, and a tensor holds floats, "
                         "integers or bools.")
-    if array.dtype == "float64" and dtype is None and not typed:
-        array = array.astype("float32")
-    return array
+    typed = is_array(data) or isinstance(data, np.generic)
+    if dtype is None and array.dtype == "float64" and not typed:
+        dtype = float32
+    return array if dtype is None else array.astype(dtype)
     ### END SOLUTION
 
 
@@ -920,9 +998,10 @@ class TestAsArray:
         expect(array, [1., 2.])
 
     def test_no_numbers(self):
-        "A string and None hold no numbers: TypeError"
-        expect_error(TypeError, as_array, "three", says=["'three'"])
+        "A string and None hold no numbers: TypeError, also when a dtype is asked for"
+        expect_error(TypeError, as_array, "three", says=["three"])
         expect_error(TypeError, as_array, None)
+        expect_error(TypeError, as_array, None, "float32")
 
     def test_ragged(self):
         "[[1, 2], [3]] has no shape: ValueError"
@@ -973,35 +1052,42 @@ class Tensor(TensorBase):
 # %% [markdown]
 # ## Exercise 10: the one seam
 #
-# All the parts are there and nothing works yet: `Tensor([1., 2.]) * 3` calls `multiply(tensor, 3)`, and
-# that is `Op.__call__`, near the top of this file. Go there now. It gets `inputs`, some of which are
-# tensors, and `params` such as `keepdim=True`. What it must do, for the example above:
+# All the parts are there and nothing works yet: `Tensor([1., 2.]) + 3` calls `add(tensor, 3)`, and that
+# is `Op.__call__`, near the top of this file. Go there now, and write it in two stages.
+#
+# **First stage: it works.** For the example:
 #
 # ```
 # inputs   Tensor([1., 2.]), 3          take the arrays out of the tensors: `tensor.data`
-# arrays   array([1., 2.]), 3           run the forward on them: self.forward(*arrays, **params)
-# result   array([3., 6.])              wrap it: Tensor._of(array)
-# out      Tensor([3., 6.])             tell the recorder, if there is one:
-#                                       recorder(self, inputs, arrays, params, result, out)
+# arrays   [array([1., 2.]), 3]         run the forward on them: self.forward(*arrays, **params)
+# result   array([4., 5.])              wrap it: Tensor._of(result)
+# out      Tensor([4., 5.])
 # ```
 #
-# And the fine print, one test each:
+# Any of the inputs may be a tensor. If none is, return the result as it is, an array: so ops, and later
+# gradient rules, may use other ops. If there was a tensor, tell the recorder, if there is one:
 #
-# * If no input was a tensor, the result stays an array, and nobody is told. Then one op may use
-#   another one, and so may the gradient rules of module 05.
-# * `self.kernels` may hold a faster forward for this type of array (module 18 fills it):
-#   `self.kernels.get(type(arrays[0]), self.forward)`.
-# * A forward with `keeps` returns `(out, *kept)`: the caller gets `out`, the recorder hears all of it as
-#   `result`. A forward with `outputs` returns a tuple of arrays: wrap each.
-# * The dtype of a result may need a second look: `settle(array, arrays, self.promote)` gives the array
-#   that PyTorch would give. It costs a microsecond, so call it only if the result is not float32, or
-#   has no dimensions: `array.dtype is not float32 or not array.shape`.
-# * If the forward raises, `self.retry(error, arrays, params)` raises what PyTorch would raise, or
-#   returns the result of a second try.
-# * For an op with `view`, call `self.remember(inputs, params, out)` before the recorder is told. It
-#   notes what the result is a view of.
+# ```python
+# recorder = this_thread.recorder       # None if nobody watches
+# recorder(self, inputs, arrays, params, result, out)
+# ```
 #
-# The recorder of this thread is `this_thread.recorder`; it is None if nobody watches.
+# With this the first six tests pass. **Second stage: the fine print.** Each line is one `if`, or one
+# line, and one test:
+#
+# * *Kernels.* Module 18 will put faster forwards into the dictionary `self.kernels`, by type of array.
+#   If there is one for `type(arrays[0])`, call it in place of `self.forward`.
+# * *Errors.* If the forward raises, `result = self.retry(error, arrays, params)`: it raises what PyTorch
+#   would raise, or mends the case and returns a result. With arrays alone, too.
+# * *keeps.* Some forwards return `(out, *kept)`: more than the caller wants, because the gradient will
+#   want it. The caller gets `result[0]`, tensor or array; the recorder hears the whole `result`.
+# * *outputs.* Some return a tuple of arrays, all of which the caller wants: `out` is a tuple of tensors.
+# * *dtype.* NumPy and PyTorch disagree on some results: int64 * 2.5, or the sum of a float32 array, which
+#   NumPy gives as a plain number without an array around it. `settle(array, arrays, self.promote)` gives
+#   what PyTorch would give. It costs a microsecond, so call it only for what is not an ordinary float32
+#   array: `array.dtype is not float32 or not array.shape`. The recorder hears the settled result.
+# * *Views.* If `self.view` and there is a recorder: `self.remember(inputs, params, out)` before it is
+#   told. It notes what the result is a view of, so that a later write into one is known to the other.
 
 # %%
 class TestOpCall:
@@ -1016,14 +1102,14 @@ class TestOpCall:
         return out, heard
 
     def test_wraps(self):
-        "Tensors in, a tensor out: Tensor([1., 2.]) * 3 is Tensor([3., 6.])"
-        out = multiply(Tensor([1., 2.]), 3)
+        "Tensors in, a tensor out: Tensor([1., 2.]) + 3 is Tensor([4., 5.])"
+        out = add(Tensor([1., 2.]), 3)
         assert type(out) is Tensor, f"expected a Tensor, got {type(out).__name__}"
-        expect(out, [3., 6.])
+        expect(out, [4., 5.])
 
     def test_arrays(self):
         "Arrays in, an array out: so ops can use ops"
-        out = multiply(np.array([1., 2.]), 3)
+        out = add(np.array([1., 2.]), 3)
         assert type(out) is np.ndarray, f"expected an array, got {type(out).__name__}"
 
     def test_second_input(self):
@@ -1031,71 +1117,92 @@ class TestOpCall:
         expect(subtract(10, Tensor([1., 2.])), [9., 8.])
 
     def test_params(self):
-        "Parameters go through by position or by name, NumPy's names too"
-        x = Tensor([[1., 2., 3.], [4., 5., 6.]])
-        expect(mean(x, 1, True), [[2.], [5.]])
-        expect(mean(x, dim=1, keepdim=True), [[2.], [5.]])
-        expect(mean(x, axis=1, keepdims=True), [[2.], [5.]])
+        "Parameters go through, by position or by name"
+        x = Tensor([[1., 2.], [3., 4.]])
+        expect(transpose(x, 0, 1), [[1., 3.], [2., 4.]])
+        expect(transpose(x, dim0=0, dim1=1), [[1., 3.], [2., 4.]])
 
     def test_tells(self):
-        "The recorder hears the op, the tensors, the arrays, the result and the tensor that was made"
+        "The recorder hears the op, the inputs, the arrays, the parameters, the result and the tensor made"
         x = Tensor([1., 2.])
-        out, heard = self.watched(lambda: multiply(x, 3))
+        out, heard = self.watched(lambda: add(x, 3, alpha=2))
         assert len(heard) == 1, f"expected one event, got {len(heard)}"
         op, inputs, arrays, params, result, told = heard[0]
-        assert op is multiply and told is out and params == {}
+        assert op is add and told is out
         assert inputs[0] is x and inputs[1] == 3, "inputs are what the caller gave: tensors stay tensors"
         assert arrays[0] is x.data, "arrays are what the forward got: the tensor's own array"
-        expect(result, [3., 6.])
+        assert params == {"alpha": 2}, f"expected {{'alpha': 2}}, got {params}"
+        expect(result, [7., 8.])
 
     def test_tells_nobody(self):
         "Arrays alone are nobody's business: the recorder hears nothing"
-        _, heard = self.watched(lambda: multiply(np.array([1.]), 3))
-        assert heard == []
+        _, heard = self.watched(lambda: add(np.array([1.]), 3))
+        assert heard == [], "the recorder was told of an op without tensors"
 
-    def test_params_are_told(self):
-        "The recorder hears the parameters as well"
-        _, heard = self.watched(lambda: mean(Tensor([[1., 3.]]), dim=1))
-        assert heard[0][3] == {"dim": 1}, f"expected {{'dim': 1}}, got {heard[0][3]}"
+    def test_kernel(self):
+        "A kernel for this type of array is used in place of the forward"
+        fast = Op(_halves, keeps=True)
+        fast.kernel(np.ndarray)(lambda x: (x * 100, "fast"))
+        expect(fast(Tensor([1., 2.])), [100., 200.])
+
+    def test_error(self):
+        "Shapes that do not fit are PyTorch's RuntimeError, with the op's name and both shapes"
+        expect_error(RuntimeError, add, Tensor([1., 2.]), Tensor([1., 2., 3.]),
+                     says=["add", "(2,)", "(3,)"])
+        expect_error(RuntimeError, add, np.ones(2), np.ones(3), says=["add", "(2,)", "(3,)"])
+
+    def test_second_try(self):
+        "What self.retry returns, if it does not raise, is the result"
+        mended = Op(_fails)
+        mended.retry = lambda error, arrays, params: arrays[0] * 10
+        expect(mended(Tensor([1., 2.])), [10., 20.])
 
     def test_keeps(self):
         "What a forward keeps goes to the recorder and not to the caller"
         halves = Op(_halves, keeps=True)
         out, heard = self.watched(lambda: halves(Tensor([2., 4.])))
         expect(out, [1., 2.])
-        assert heard[0][4][1] == "kept"
+        assert heard[0][4][1] == "kept", "the recorder's result is the whole tuple (out, *kept)"
         expect(halves(np.array([2., 4.])), [1., 2.])
 
     def test_outputs(self):
         "An op with several outputs gives a tuple of tensors"
         out = Op(_first_and_rest, outputs=True)(Tensor([1., 2., 3.]))
-        assert type(out) is tuple and all(type(t) is Tensor for t in out)
+        assert type(out) is tuple and all(type(t) is Tensor for t in out), "each output is a Tensor"
         expect(out[1], [2., 3.])
 
-    def test_kernel(self):
-        "A kernel for this type of array is used in place of the forward"
-        doubled = Op(_halves, keeps=True)
-        doubled.kernel(np.ndarray)(lambda x: (x * 100, "fast"))
-        expect(doubled(Tensor([1., 2.])), [100., 200.])
-
     def test_scalar_stays_weak(self):
-        "A Python number never widens: float16 times 2.5 is float16, int64 times 2.5 is float32"
-        expect(str(multiply(Tensor([1.], dtype="float16"), 2.5).dtype), "float16")
-        expect(str(multiply(Tensor([1, 2]), 2.5).dtype), "float32", why="NumPy alone says float64: see settle")
+        "A Python number never widens: float16 plus 2.5 is float16, int64 plus 2.5 is float32"
+        expect(str(add(Tensor([1.], dtype="float16"), 2.5).dtype), "float16")
+        out, heard = self.watched(lambda: add(Tensor([1, 2]), 2.5))
+        expect(str(out.dtype), "float32", why="NumPy alone says float64: see settle")
+        expect(str(heard[0][4].dtype), "float32", why="the recorder hears the settled result")
 
     def test_zero_d(self):
         "A result of shape () is an array as well, never a NumPy scalar"
-        out = mean(Tensor([1., 2.]))
-        assert type(out.data) is np.ndarray and out.shape == ()
+        out = Op(_total)(Tensor([1., 2.]))
+        assert type(out.data) is np.ndarray and out.shape == (), "settle() makes an array of it"
 
-    def test_error(self):
-        "Shapes that do not fit are PyTorch's RuntimeError, with the op's name and both shapes"
-        expect_error(RuntimeError, multiply, Tensor([1., 2.]), Tensor([1., 2., 3.]),
-                     says=["multiply", "(2,)", "(3,)"])
+    def test_promote(self):
+        "An op with promote=False decides on its own dtype: settle() is told"
+        expect(str(Op(_as_float64, promote=False)(Tensor([1., 2.])).dtype), "float64")
+
+    def test_view(self):
+        "A view remembers what it is a view of, before the recorder is told"
+        x, origins = Tensor([[1., 2.]]), []
+        before = record_with(lambda *event: origins.append(event[-1].origin))
+        try:
+            transpose(x, 0, 1)
+        finally:
+            record_with(before)
+        assert origins[0] is not None and origins[0][0] is x, "call self.remember(inputs, params, out) first"
 
 
 def _halves(x): return x / 2, "kept"
 def _first_and_rest(x): return x[:1], x[1:]
+def _total(x): return x.sum()
+def _as_float64(x): return x.astype("float64")
+def _fails(x): raise ValueError("on purpose")
 
 
 run_tests(TestOpCall)
@@ -1169,7 +1276,7 @@ run_tests(TestTensor)
 #
 # 1. A million additions: Python list against array. How many times faster?
 # 2. x has 4 million float32 numbers, 16 MB. How much new memory does `x.reshape(-1)` take? And
-#    `x.T.reshape(-1)`?
+#    `x.mT.reshape(-1)`, where `mT` is the transpose?
 # 3. An op on four numbers: how much of its time is arithmetic?
 
 # %%
@@ -1201,15 +1308,17 @@ def an_op_and_its_arithmetic():
 
 
 # %% [markdown]
-# What must hold on any machine: the array is some hundred times faster, because the list holds a
-# million *objects*, each with a type that has to be looked up at every `+`, while the array is one
-# block of numbers and one loop in compiled code. The plain reshape takes no memory: new shape, same
-# boxes. The transposed one has to copy all 16 MB, since its elements are not in order, and the copy is
+# What must hold on any machine: the array is dozens of times faster, because the list holds a million
+# *objects*, each with a type that has to be looked up at every `+`, while the array is one block of
+# numbers and one loop in compiled code. That was the second question of the opening: the loop over the
+# pictures did 115,008 subtractions on objects, the line did them in one loop over one block. The plain
+# reshape takes no memory: new shape, same boxes. The transposed one has to copy all 16 MB, and the copy is
 # slow because it jumps through memory.
 #
 # The third is the price of a framework: a bare addition of four numbers is already mostly Python and
-# NumPy talking to each other, and our op costs two to three times that again. On arrays of a thousand
-# numbers it no longer shows. This is why frameworks like large batches.
+# NumPy talking to each other, and an op costs several times that. The price is the same for a large
+# array, so there it no longer shows: try it with a million numbers. This is why frameworks like large
+# batches.
 #
 # What may differ on your machine: every single number.
 #
@@ -1226,7 +1335,8 @@ def an_op_and_its_arithmetic():
 #
 # `tito export 01` writes it to `tinytorch/core/`: `op.py` (Op and the seam), `ops.py` (what you wrote),
 # `tensor.py` (the class), and beside them what was given: `math.py`, `shape.py`, `creation.py`,
-# `dtypes.py`, `printing.py`, `backend.py`. From now on:
+# `dtypes.py`, `printing.py`, `backend.py`. With the given ops come `x.T`, `x.sum()`, `abs(x)` and a hundred
+# more, which this lesson alone does not have. From now on, started in the course folder:
 #
 # ```python
 # import tinytorch as torch

@@ -18,6 +18,7 @@
 from tito.lesson import expect, expect_error, measure, peak_bytes, run_tests, timed
 
 # %%
+import itertools
 import math
 import threading
 from contextlib import contextmanager
@@ -457,8 +458,11 @@ class Node:
 _accumulating = threading.Lock()
 
 
-def gradients(out, gradient=None, retain_graph=False, create_graph=False):
-    """{leaf: gradient} of all leaves below `out`: arrays, or with create_graph tensors with a history."""
+def gradients(out, gradient=None, retain_graph=False, create_graph=False, oldest=math.inf):
+    """{leaf: gradient} of all leaves below `out`: arrays, or with create_graph tensors with a history.
+
+    Nodes older than `oldest` are left alone.
+    """
     if gradient is None:
         if out.numel() != 1:
             raise RuntimeError(f"backward() of a tensor of shape {out.shape}: only a single number has a "
@@ -468,14 +472,16 @@ def gradients(out, gradient=None, retain_graph=False, create_graph=False):
     if gradient.shape != out.shape:
         raise RuntimeError(f"backward(): the gradient has shape {gradient.shape} and the tensor {out.shape}. "
                            "They must be equal.")
+    nodes = itertools.takewhile(lambda node: node.order <= oldest, newest_first(out.node))
     if not create_graph:
         with no_grad():
-            return walk(out.node, gradient.data, retain_graph)
-    for node in newest_first(out.node):
+            return walk(nodes, out.node, gradient.data, retain_graph)
+    nodes = list(nodes)
+    for node in nodes:
         if any(is_array(saved) and saved.dtype.kind == "f" for saved in saved_in(node.pull)):
             raise RuntimeError(f"create_graph: {node} was recorded outside higher_order(), and saved numbers "
                                "without history. Run the forward inside `with higher_order():`.")
-    return walk(out.node, gradient, retain_graph=True)
+    return walk(nodes, out.node, gradient, retain_graph=True)
 
 
 # %% [markdown]
@@ -637,8 +643,8 @@ run_tests(TestUnbroadcast)
 # %% [markdown]
 # ## Exercise 7: the walk
 #
-# Now all of it together. `arrived` holds, for each node, the gradient that has arrived there so far; at
-# the start that is `{root: g}`. For each node, youngest first:
+# Now all of it together. `nodes` comes from exercise 5, in the right order. `arrived` holds, for each node, the gradient that has arrived there so far; at
+# the start that is `{root: g}`. For each node:
 #
 # 1. Take its pullback. If it is None, an earlier walk has used it up: RuntimeError.
 # 2. Set `node.pull = None`, unless `retain_graph`. The arrays that only the pullback kept alive are
@@ -656,15 +662,17 @@ run_tests(TestUnbroadcast)
 
 # %%
 #| export
-def walk(root, g, retain_graph=False):
+def walk(nodes, root, g, retain_graph=False):
     """Carry the gradient g from `root` down to the leaves; returns {leaf: gradient}.
+
+    nodes: those to visit, youngest first, as `newest_first(root)` yields them.
 
     Raises RuntimeError at a node that an earlier walk has used up, and, naming the op, if a rule gives
     None where a gradient is wanted.
     """
     ### BEGIN SOLUTION
     arrived, leaves = {root: g}, {}
-    for node in newest_first(root):
+    for node in nodes:
         pull = node.pull
         if pull is None:
             raise RuntimeError("backward() a second time: the graph was used up by the first, to free its "
@@ -693,6 +701,8 @@ def walk(root, g, retain_graph=False):
 # %%
 class TestWalk:
     """The walk"""
+    def walk(self, root, g, **how): return walk(newest_first(root), root, g, **how)
+
     def leaf(self, *numbers): return Tensor(list(numbers) if len(numbers) > 1 else numbers[0], "float64")
 
     def test_by_hand(self):
@@ -701,7 +711,7 @@ class TestWalk:
         a = node(x, y, pull=lambda g: (g * 3, g * 2))
         b = node(a, x, pull=lambda g: (g, g))
         loss = node(b, pull=lambda g: (g * 16,))
-        found = walk(loss, np.array(1.))
+        found = self.walk(loss, np.array(1.))
         expect(found[x], 64., why="48 or 16 alone: where paths meet, add")
         expect(found[y], 32.)
 
@@ -710,20 +720,20 @@ class TestWalk:
         a, b = self.leaf(1., 1.), self.leaf(1., 1.)
         older = node(b, pull=lambda g: (g * 10,), shape=(2,))
         top = node(a, b, older, pull=lambda g: (g, g, g), shape=(2,))
-        found = walk(top, np.array([1., 1.]))
+        found = self.walk(top, np.array([1., 1.]))
         expect(found[a], [1., 1.], why="+= writes into the array that a has as well")
         expect(found[b], [11., 11.])
 
     def test_caller(self):
         "The gradient that the caller passed is left as it was"
         a, g = self.leaf(1., 1.), np.array([1., 1.])
-        walk(node(a, a, pull=lambda g: (g, g), shape=(2,)), g)
+        self.walk(node(a, a, pull=lambda g: (g, g), shape=(2,)), g)
         expect(g, [1., 1.])
 
     def test_fitted(self):
         "Stretching is undone, and the dtype is that of the input"
         bias = Tensor([1., 2., 3.])
-        found = walk(node(bias, pull=lambda g: (g,), shape=(2, 3)), np.ones((2, 3)))
+        found = self.walk(node(bias, pull=lambda g: (g,), shape=(2, 3)), np.ones((2, 3)))
         expect(found[bias], [2., 2., 2.])
         expect(str(found[bias].dtype), "float32")
 
@@ -731,21 +741,21 @@ class TestWalk:
         "A part that nobody wants is never computed"
         asked = []
         a = self.leaf(1.)
-        found = walk(node(None, a, pull=lambda g: (lambda: asked.append(1), lambda: g * 5)), np.array(1.))
+        found = self.walk(node(None, a, pull=lambda g: (lambda: asked.append(1), lambda: g * 5)), np.array(1.))
         assert asked == []
         expect(found[a], 5.)
 
     def test_none(self):
         "None for an input that wants a gradient is an error that names the op"
-        expect_error(RuntimeError, walk, node(self.leaf(1.), pull=lambda g: (None,)), np.array(1.),
+        expect_error(RuntimeError, self.walk, node(self.leaf(1.), pull=lambda g: (None,)), np.array(1.),
                      says=["add"])
 
     def test_twice(self):
         "A second walk over the same graph is an error, unless the first kept it"
         kept = node(self.leaf(1.), pull=lambda g: (g,))
-        walk(kept, np.array(1.), retain_graph=True)
-        walk(kept, np.array(1.))
-        expect_error(RuntimeError, walk, kept, np.array(1.), says=["retain_graph"])
+        self.walk(kept, np.array(1.), retain_graph=True)
+        self.walk(kept, np.array(1.))
+        expect_error(RuntimeError, self.walk, kept, np.array(1.), says=["retain_graph"])
 
     def test_diamonds(self):
         "30 diamonds: 2^30 arrives at the leaf, in a few microseconds"
@@ -753,7 +763,7 @@ class TestWalk:
         top = node(a, pull=lambda g: (g,))
         for _ in range(30):
             top = node(top, top, pull=lambda g: (g, g))
-        expect(walk(top, np.array(1.))[a], 2. ** 30)
+        expect(self.walk(top, np.array(1.))[a], 2. ** 30)
 
 
 run_tests(TestWalk)

@@ -22,7 +22,8 @@
 import functools
 
 from tinytorch.core import creation
-from tinytorch.core import shape as shapes
+from tinytorch.core import joining
+from tinytorch.core.autograd import newest_first
 from tinytorch.core.higher import grad as gradients_of
 from tinytorch.core.higher import higher_order
 from tinytorch.core.tensor import Tensor
@@ -32,6 +33,15 @@ from tinytorch.core.tensor import Tensor
 def _leaf(x):
     """x as something to differentiate by: itself if it has a history or wants one, else a new leaf."""
     return x if x.requires_grad else x.detach().requires_grad_()
+
+
+def _released(x, own):
+    """x without its history, if that leads to nothing but the leaves made here: nobody can ask for it."""
+    if x.node is None:
+        return x
+    made = [leaf for leaf in own.values() if leaf.node is None]
+    leaves = [edge for node in newest_first(x.node) for edge in node.edges if isinstance(edge, Tensor)]
+    return x.detach() if all(any(leaf is m for m in made) for leaf in leaves) else x
 
 
 def grad_and_value(f, argnums=0):
@@ -45,13 +55,15 @@ def grad_and_value(f, argnums=0):
     @functools.wraps(f)
     def both(*args, **kwargs):
         with higher_order():
-            args = [_leaf(x) * 1 if i in places else x for i, x in enumerate(args)]
+            own = {i: _leaf(args[i]) for i in places}
+            args = [own[i] * 1 if i in places else x for i, x in enumerate(args)]
             value = f(*args, **kwargs)
             if value.numel() != 1:
                 raise RuntimeError(f"grad: the function returned shape {value.shape}, and only a single number "
                                    "has a gradient. Use vjp, or reduce it.")
             found = gradients_of(value, [args[i] for i in places], create_graph=True)
-            return (found if many else found[0]), value
+        found = [_released(g, own) for g in found]
+        return (tuple(found) if many else found[0]), value
 
     return both
 
@@ -98,7 +110,7 @@ def jacrev(f, argnums=0):
         x = args[argnums]
         out, pull = vjp(lambda x: f(*args[:argnums], x, *args[argnums + 1:]), x)
         rows = [pull(row.reshape(out.shape))[0] for row in creation.eye(out.numel(), dtype=out.dtype)]
-        return shapes.stack(rows).reshape(*out.shape, *x.shape)
+        return joining.stack(rows).reshape(*out.shape, *x.shape)
 
     return jacobian
 

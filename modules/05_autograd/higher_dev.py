@@ -8,6 +8,7 @@
 #| default_exp core.higher
 
 # %%
+import math
 import weakref
 from contextlib import contextmanager
 
@@ -71,11 +72,13 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     for x in inputs:
         if x.node is not None:
             watch(x.node, lambda g, x=x: add(x, g))
+    ages = [math.inf if x.node is None else x.node.order for x in inputs]
     for i, (out, start) in enumerate(zip(outputs, starts)):
         if out.node is None:
             raise RuntimeError("grad(): nothing was recorded for an output. Was it computed from a tensor "
                                "with requires_grad=True, outside no_grad()?")
-        for leaf, g in gradients(out, start, keep or i + 1 < len(outputs), create_graph).items():
+        more = i + 1 < len(outputs)
+        for leaf, g in gradients(out, start, keep or more, create_graph, oldest=max(ages)).items():
             add(leaf, g)
     unused = [i for i, x in enumerate(inputs) if x not in found]
     if unused and not allow_unused:

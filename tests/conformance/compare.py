@@ -1,5 +1,6 @@
 """Whether an output of the library is PyTorch's: type, structure, dtype, shape and numbers."""
 import torch
+from torch.testing._comparison import default_tolerances
 
 
 class Differs(Exception):
@@ -37,17 +38,19 @@ def compare_tensors(ours, theirs, numbers, what, **tolerance):
         try:
             torch.testing.assert_close(ours, theirs, equal_nan=True, **tolerance)
         except AssertionError:
-            raise Differs(f"{what}: {worst(ours, theirs)}") from None
+            raise Differs(f"{what}: {worst(ours, theirs, **tolerance)}") from None
 
 
-def worst(ours, theirs):
-    """The largest difference in one line."""
+def worst(ours, theirs, **tolerance):
+    """The element that is furthest out of tolerance, in one line."""
+    rtol, atol = (tolerance.get(k, default) for k, default in zip(
+        ("rtol", "atol"), default_tolerances(ours, theirs)))
     ours, theirs = ours.double().flatten(), theirs.double().flatten()
-    same = (ours == theirs) | (ours.isnan() & theirs.isnan())
-    gap = torch.where(same, -1.0, (ours - theirs).abs().nan_to_num(torch.inf))
-    at = int(gap.argmax())
+    close = torch.isclose(ours, theirs, rtol, atol, equal_nan=True)
+    gap = ((ours - theirs).abs() / (atol + rtol * theirs.abs())).nan_to_num(torch.inf)
+    at = int(torch.where(close, -1.0, gap).argmax())
     return (f"{ours[at].item()!r} where PyTorch has {theirs[at].item()!r} "
-            f"(element {at} of {len(ours)}; {int((~same).sum())} not equal)")
+            f"(element {at} of {len(ours)}; {int((~close).sum())} differ)")
 
 
 def field_positions(theirs):

@@ -14,16 +14,17 @@ from .frameworks import convert
 
 @dataclass(frozen=True)
 class Exclusion:
-    """Leaves out the samples of `op` (a name or pattern) for which `when` holds."""
-    op: str
+    """Leaves out the samples for which `when` holds, of the operations named, or `*`."""
+    ops: str                      # names, separated by blanks
     when: Callable
     why: str
     aspect: str = "*"             # values, specials, gradients, differences, second or errors
 
     def covers(self, case, aspect, sample):
         return (fnmatchcase(aspect, self.aspect)
-                and (fnmatchcase(case.id, self.op) or fnmatchcase(case.info.full_name, self.op))
-                and self.when(sample))
+                and (self.names(case.id) or self.names(case.info.name)) and self.when(sample))
+
+    def names(self, name): return any(fnmatchcase(name, op) for op in self.ops.split())
 
 
 def leaves(sample):
@@ -49,6 +50,20 @@ def uses_keyword(*names):
     return lambda sample: any(name in sample.kwargs for name in names)
 
 
+def has_no_tensor(sample):
+    return not any(isinstance(v, torch.Tensor) for v in leaves(sample))
+
+
+def begins_with_number(sample): return isinstance(sample.input, (int, float)) and sample.args
+
+
+def ends_with_number(sample): return isinstance(sample.args[0], (int, float))
+
+
+def dimensions_above(most):
+    return lambda sample: any(v.dim() > most for v in leaves(sample) if isinstance(v, torch.Tensor))
+
+
 def always(sample): return True
 
 
@@ -61,6 +76,12 @@ EXCLUSIONS = [
     Exclusion("*", uses_keyword("out"), "There is no out=: results are new tensors."),
     Exclusion("__r*__", lambda sample: not isinstance(sample.input, torch.Tensor),
               "The method of a Python number is Python's.", "errors"),
+    Exclusion("add mul where", has_no_tensor, "An operation called without tensors answers without "
+              "them: gradient rules call operations on arrays.", "values"),
+    Exclusion("*", begins_with_number, "An operation takes a number for its first operand.", "errors"),
+    Exclusion("fmax fmin hypot maximum minimum logical_and logical_or logical_xor atan2",
+              ends_with_number, "An operation takes a number for its second operand.", "errors"),
+    Exclusion("*", dimensions_above(64), "NumPy arrays have at most 64 dimensions.", "errors"),
     Exclusion("float", always, "float32 cannot see a step of 1e-6.", "differences"),
     Exclusion("half", always, "float16 cannot see a step of 1e-6.", "differences"),
 ]
@@ -79,5 +100,5 @@ MODULE_EXCLUSIONS = [
 
 def excluded_module(name, sample):
     """The reason why this sample of a class is left out, or None."""
-    return next((e.why for e in MODULE_EXCLUSIONS if fnmatchcase(name, e.op)
+    return next((e.why for e in MODULE_EXCLUSIONS if e.names(name)
                  and (e.when(sample.make) or e.when(sample.call))), None)

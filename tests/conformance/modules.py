@@ -74,6 +74,8 @@ def arguments(framework, sample, requires_grad=True):
 def built(framework, name, sample, dtype, state=None):
     """The module of this framework, its numbers those of `state`."""
     args, kwargs, _ = arguments(framework, sample.make, False)
+    if framework.find(f"nn.{name}") is None:
+        raise Differs("is not there")
     made = framework.find(f"nn.{name}")(*args, **kwargs).to(framework.plain(dtype))
     made.train(sample.training)
     if state is not None:

@@ -41,7 +41,12 @@ FUNCTIONS_ONLY = set()
 
 # Random or uninitialised results: shape and dtype are compared, numbers are not.
 NO_VALUES = {"empty_like", "empty", "new_empty", "rand_like", "randn_like", "randn", "randint_like",
-             "randint", "multinomial", "normal", "bernoulli", "nn.functional.dropout"}
+             "randint", "multinomial", "normal", "bernoulli", "nn.functional.dropout",
+             "cauchy", "exponential", "geometric", "log_normal", "uniform"}
+
+# Which of several equal elements comes first is not defined, unless stable=True asks for it: for
+# these an index is right if it leads to the right element. name -> position of the dimension.
+TIES = {"sort": 0, "argsort": 0, "topk": 1}
 
 # Wider float32 tolerances than assert_close, each with its reason.
 TOLERANCES = {}

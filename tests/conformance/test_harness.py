@@ -86,6 +86,19 @@ def test_kink_is_no_difference():
     assert checks.differences(OPS["nn.functional.relu"], PyTorch(), plain_sample(x)) == checks.KINK
 
 
+def test_ties_may_be_ordered_either_way():
+    "Indices of equal elements may differ from PyTorch's; stable=True and wrong indices may not"
+    x = torch.tensor([2, 1, 2, 2, 0])
+
+    def other_order(x, *args, stable=False, **kwargs):
+        return torch.return_types.sort([x.sort().values, torch.tensor([4, 1, 3, 2, 0])])
+    checks.values(case_with("sort", other_order), PyTorch(), plain_sample(x))
+    with pytest.raises(Differs):
+        checks.values(case_with("sort", other_order), PyTorch(), plain_sample(x, stable=True))
+    with pytest.raises(Differs):
+        checks.values(case_with("sort", other_order), PyTorch(), plain_sample(x.flip(0)))
+
+
 def test_specials_have_infinities():
     "Samples of unary and binary functions hold nan, infinities and both zeros"
     (x,) = specials(OPS["exp"], torch.float32)

@@ -46,4 +46,4 @@ def test_every_exclusion_excludes_something():
     unused = set(EXCLUSIONS)
     for case, aspects, sample in every_sample():
         unused -= {e for e in unused if any(e.covers(case, a, sample) for a in aspects)}
-    assert not [(e.op, e.why) for e in unused]
+    assert not [(e.ops, e.why) for e in unused]

@@ -291,6 +291,8 @@ def test_ruff_has_nothing_to_say_about_an_exported_file(course, tmp_path):
         "class A:\n    x: np.ndarray",
         "class A:\n    x = [np for i in range(3)]",
         "class A:\n    np = 1\n    def f(self): return np",
+        "class A:\n    np = 1\n    x = [np for i in ()]",
+        "class A:\n    np = 1\n    class B:\n        x = np",
         "x: np.ndarray = None",
         "x = [i for i in np.pi]",
         "x = {i: np for i in (1,)}",
@@ -341,6 +343,8 @@ def test_a_use_is_seen(course, use):
         "x = 'np'",
         "class A:\n    np = 1\n    y = np",
         "class A:\n    def np(self): pass\n    y = np",
+        "class A:\n    class np: pass\n    class B(np): pass\n    def f(self, x: np): pass",
+        "class A:\n    np = int\n    x: np = 1\n    y = [i for i in np]",
         "def f(x: \"Literal['np']\"): pass\nLiteral = 1",
         "def f(x: 'about np, in words'): pass",
         "x.np = 1\nx = 1",
@@ -507,6 +511,7 @@ def test_one_name_imported_from_two_places_is_an_error_where_it_is_used(course):
         ("class f: pass", "def f(): pass"),
         ("f = 1", "f = 2"),
         ("f = 1", "def f(): pass"),
+        ("def f(): pass", "def f(): return f()"),
     ],
 )
 def test_a_duplicate_definition_is_an_error_with_both_lines(course, first, second):

@@ -333,6 +333,7 @@ def test_each_lesson_of_one_process_sees_its_own_part(course):
 
 def test_hide_from_does_the_same_for_tests(course):
     fill(course)
+    course.lesson("")
     code = "from tito.lesson import hide_from\nhide_from(6)\n" + SEES
     lines = python(["-c", code], course.root).stdout.splitlines()
     assert lines[1:3] == ["one 1", "five 5"] and lines[3].startswith("06_six builds")

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from tito.errors import TitoError
+from tito.scan import comments
 from tito.source import (
     Cell,
     Exercise,
-    comments,
     directives,
     exercises,
     read_percent,

@@ -1,7 +1,8 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 d2f87585642c9b07fb10e0aaa6fb6315d89f57c72f6643deb454e0492c362588  body sha256 625fc81cef413622bca1f5039b4dfa732bca6255c27a27acf193877a7673e0f4  # noqa: E501
+# source sha256 eb73cadb4575affd2a90e069ded5e5288843e288c5060df25f28885f608ce239  body sha256 3cbe99902d47dfddd04c0c3494f4372140d72251bd2e5d17a687d20c6fa262b8  # noqa: E501
 """core.autograd: built in module 05_autograd."""
 
+import itertools
 import math
 import threading
 from contextlib import contextmanager
@@ -91,8 +92,11 @@ class Node:
 _accumulating = threading.Lock()
 
 
-def gradients(out, gradient=None, retain_graph=False, create_graph=False):
-    """{leaf: gradient} of all leaves below `out`: arrays, or with create_graph tensors with a history."""
+def gradients(out, gradient=None, retain_graph=False, create_graph=False, oldest=math.inf):
+    """{leaf: gradient} of all leaves below `out`: arrays, or with create_graph tensors with a history.
+
+    Nodes older than `oldest` are left alone.
+    """
     if gradient is None:
         if out.numel() != 1:
             raise RuntimeError(f"backward() of a tensor of shape {out.shape}: only a single number has a "
@@ -102,14 +106,16 @@ def gradients(out, gradient=None, retain_graph=False, create_graph=False):
     if gradient.shape != out.shape:
         raise RuntimeError(f"backward(): the gradient has shape {gradient.shape} and the tensor {out.shape}. "
                            "They must be equal.")
+    nodes = itertools.takewhile(lambda node: node.order <= oldest, newest_first(out.node))
     if not create_graph:
         with no_grad():
-            return walk(out.node, gradient.data, retain_graph)
-    for node in newest_first(out.node):
+            return walk(nodes, out.node, gradient.data, retain_graph)
+    nodes = list(nodes)
+    for node in nodes:
         if any(is_array(saved) and saved.dtype.kind == "f" for saved in saved_in(node.pull)):
             raise RuntimeError(f"create_graph: {node} was recorded outside higher_order(), and saved numbers "
                                "without history. Run the forward inside `with higher_order():`.")
-    return walk(out.node, gradient, retain_graph=True)
+    return walk(nodes, out.node, gradient, retain_graph=True)
 
 
 def newest_first(root):
@@ -148,14 +154,16 @@ def fitted(g, edge):
     return g if g.dtype is edge.dtype else g.astype(edge.dtype)
 
 
-def walk(root, g, retain_graph=False):
+def walk(nodes, root, g, retain_graph=False):
     """Carry the gradient g from `root` down to the leaves; returns {leaf: gradient}.
+
+    nodes: those to visit, youngest first, as `newest_first(root)` yields them.
 
     Raises RuntimeError at a node that an earlier walk has used up, and, naming the op, if a rule gives
     None where a gradient is wanted.
     """
     arrived, leaves = {root: g}, {}
-    for node in newest_first(root):
+    for node in nodes:
         pull = node.pull
         if pull is None:
             raise RuntimeError("backward() a second time: the graph was used up by the first, to free its "

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/dtypes_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 339c6a5df1a979c0ee464b27251f927f28029dfcc42253bfe9741e98b07b5f8b  body sha256 616defc9bceab84c52a01e07af94d1c4cc76829538bc808cf19a7d9973db7ae4  # noqa: E501
+# source sha256 a416093855fefadd9e81506ac005c341071e7630236cc7e4cd99fe1fe5f242e9  body sha256 40d35aac879aa35abbbd1780e02f3d08e4e3186bce1342b484d9dec1b046adbf  # noqa: E501
 """core.dtypes: built in module 01_tensor."""
 
 import functools
@@ -71,6 +71,9 @@ def explained(error, name, arrays):
                             f"Move one of them: x.to({devices[0]!r}).")
     if isinstance(error, np.exceptions.AxisError):
         return IndexError(f"{name} of shape {shapes}: dimension out of range ({error}).")
+    if isinstance(error, ValueError) and "broadcast" in str(error):
+        return RuntimeError(f"{name} of shapes {shapes}: they do not fit. Aligned from the right, two sizes "
+                            "must be equal, or one of them 1.")
     if isinstance(error, (ValueError, OverflowError)):
         return RuntimeError(f"{name} of shapes {shapes}: {error}.")
     if isinstance(error, TypeError) and "ufunc" in str(error) or "boolean" in str(error):

@@ -1,13 +1,14 @@
 # Generated from modules/05_autograd/func_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 e5803c32b827c2f7d2f673a0da261afc11a02eb0aef9fddf3edd119824bfbf20  body sha256 dd825fb063f1b5509c8fe55e55fb65358de69d1da5e097d2845520c6a28c50f7  # noqa: E501
+# source sha256 feb436611bd39f3f39203a853f4ab05bbca89b203a5e8ec4d0ea54291205d32a  body sha256 563579d95561f9598e8cd724af3ffeca0c2bcfe24a7f8fd32a1f9355d65a9af0  # noqa: E501
 """core.func: built in module 05_autograd."""
 
 import functools
 
-from tinytorch.core import creation
-from tinytorch.core import shape as shapes
+from tinytorch.core import creation, joining
+from tinytorch.core.autograd import newest_first
 from tinytorch.core.higher import grad as gradients_of
 from tinytorch.core.higher import higher_order
+from tinytorch.core.tensor import Tensor
 
 __all__ = ["grad", "grad_and_value", "hessian", "jacrev", "jvp", "vjp"]
 
@@ -15,6 +16,15 @@ __all__ = ["grad", "grad_and_value", "hessian", "jacrev", "jvp", "vjp"]
 def _leaf(x):
     """x as something to differentiate by: itself if it has a history or wants one, else a new leaf."""
     return x if x.requires_grad else x.detach().requires_grad_()
+
+
+def _released(x, own):
+    """x without its history, if that leads to nothing but the leaves made here: nobody can ask for it."""
+    if x.node is None:
+        return x
+    made = [leaf for leaf in own.values() if leaf.node is None]
+    leaves = [edge for node in newest_first(x.node) for edge in node.edges if isinstance(edge, Tensor)]
+    return x.detach() if all(any(leaf is m for m in made) for leaf in leaves) else x
 
 
 def grad_and_value(f, argnums=0):
@@ -28,13 +38,15 @@ def grad_and_value(f, argnums=0):
     @functools.wraps(f)
     def both(*args, **kwargs):
         with higher_order():
-            args = [_leaf(x) * 1 if i in places else x for i, x in enumerate(args)]
+            own = {i: _leaf(args[i]) for i in places}
+            args = [own[i] * 1 if i in places else x for i, x in enumerate(args)]
             value = f(*args, **kwargs)
             if value.numel() != 1:
                 raise RuntimeError(f"grad: the function returned shape {value.shape}, and only a single number "
                                    "has a gradient. Use vjp, or reduce it.")
             found = gradients_of(value, [args[i] for i in places], create_graph=True)
-            return (found if many else found[0]), value
+        found = [_released(g, own) for g in found]
+        return (tuple(found) if many else found[0]), value
 
     return both
 
@@ -81,7 +93,7 @@ def jacrev(f, argnums=0):
         x = args[argnums]
         out, pull = vjp(lambda x: f(*args[:argnums], x, *args[argnums + 1:]), x)
         rows = [pull(row.reshape(out.shape))[0] for row in creation.eye(out.numel(), dtype=out.dtype)]
-        return shapes.stack(rows).reshape(*out.shape, *x.shape)
+        return joining.stack(rows).reshape(*out.shape, *x.shape)
 
     return jacobian
 

@@ -1,7 +1,8 @@
 # Generated from modules/05_autograd/higher_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 eaa49ac7630db8e3ea674cc1de300727cbddebb3fecff5504cbc01977c8758d1  body sha256 a2c55008199aaf5c635255fa8d64574c7e1d7a5a0fa3e8964dd4b2d62005ad32  # noqa: E501
+# source sha256 fcbbc4f838b0ce7cc8566df99ac5ea60c7234f0a861b3795a58e1132e9463b46  body sha256 c36802d7403d06e8f7480642662df6fec33334f41fd45da8e6326791e4659ad6  # noqa: E501
 """core.higher: built in module 05_autograd."""
 
+import math
 import weakref
 from contextlib import contextmanager
 
@@ -64,11 +65,13 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     for x in inputs:
         if x.node is not None:
             watch(x.node, lambda g, x=x: add(x, g))
+    ages = [math.inf if x.node is None else x.node.order for x in inputs]
     for i, (out, start) in enumerate(zip(outputs, starts)):
         if out.node is None:
             raise RuntimeError("grad(): nothing was recorded for an output. Was it computed from a tensor "
                                "with requires_grad=True, outside no_grad()?")
-        for leaf, g in gradients(out, start, keep or i + 1 < len(outputs), create_graph).items():
+        more = i + 1 < len(outputs)
+        for leaf, g in gradients(out, start, keep or more, create_graph, oldest=max(ages)).items():
             add(leaf, g)
     unused = [i for i, x in enumerate(inputs) if x not in found]
     if unused and not allow_unused:

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 38762794c7db0dabfb8400bca362e21fbf7e442d6982218732b6e015c0785507  body sha256 c631cd0006936195365c2773303c2d958fac8ad76a862807e06d7bcc67cd04b1  # noqa: E501
+# source sha256 28a1d179e4e207142ad9bea3c86bdbf881ce2c72dccbc46192c53db1000e42cd  body sha256 cb40f36bc4ec960253ebdf160b7b3fce88d75cd86dd6cb7412c2f7bb6c595d13  # noqa: E501
 """core.indexing: built in module 01_tensor."""
 
 import numpy as np
@@ -147,7 +147,10 @@ def index_copy(x, dim, index, source):
 @method
 def index_fill(x, dim, index, value):
     """A copy of x in which the slices at `index` along dim hold `value`."""
-    return place_at(x if x.ndim else x.reshape(1), value, _sliced("index_fill", x, dim, index)).reshape(x.shape)
+    dim, xp = place(x, dim), array_module(x.data)
+    mask = xp.zeros(x.shape[dim:dim + 1] or 1, bool)
+    mask[_sliced("index_fill", x, dim, index)[dim]] = True
+    return ops.masked_fill(x, Tensor._of(mask.reshape((-1,) + (1,) * (x.ndim - 1 - dim))), value).reshape(x.shape)
 
 
 @method
@@ -166,6 +169,7 @@ def take_along_dim(x, indices, dim=None):
         raise RuntimeError(f"take_along_dim of {x.shape} by {indices.shape}: both need the same number of "
                            "dimensions.")
     dim = place(x, dim)
+    indices = indices + x.shape[dim] * (indices < 0)                         # -1 is the last one
     shape = list(ops.broadcast_shape(x.shape[:dim] + (1,) + x.shape[dim + 1:],
                                      indices.shape[:dim] + (1,) + indices.shape[dim + 1:]))
     fit = lambda t: expand(t, *shape[:dim], t.shape[dim], *shape[dim + 1:])              # noqa: E731
@@ -310,11 +314,14 @@ def unique(x, sorted=True, return_inverse=False, return_counts=False, dim=None):
     return parts[0] if len(parts) == 1 else tuple(parts)
 
 
-def searchsorted(sorted_sequence, values, right=False, side=None, out_int32=False):
-    """Where each of `values` belongs in a rising sequence; rows of sequences take rows of values."""
+def searchsorted(sorted_sequence, values, right=False, side=None, sorter=None, out_int32=False):
+    """Where each of `values` belongs in a rising sequence; rows of sequences take rows of values.
+
+    sorter: the indices that sort the sequence, if it is not sorted.
+    """
     side = side or ("right" if right else "left")
-    sequence = sorted_sequence.data
-    xp = array_module(sequence)
+    sequence, xp = sorted_sequence.data, array_module(sorted_sequence.data)
+    sequence = sequence if sorter is None else xp.take_along_axis(sequence, sorter.data, -1)
     numbers = xp.asarray(values.data if isinstance(values, Tensor) else values)
     if sequence.ndim == 1:
         out = xp.searchsorted(sequence, numbers, side=side)

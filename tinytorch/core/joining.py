@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 38762794c7db0dabfb8400bca362e21fbf7e442d6982218732b6e015c0785507  body sha256 c503bd7f670d1d933efd8906ff3afdb1cfc9f0bd74351a188830e08698c25a29  # noqa: E501
+# source sha256 28a1d179e4e207142ad9bea3c86bdbf881ce2c72dccbc46192c53db1000e42cd  body sha256 2e7f89c43cf5787fea83806c3d1f4281a1247f19c9bf40deda217d5babc81a3a  # noqa: E501
 """core.joining: built in module 01_tensor."""
 
 import numpy as np
@@ -8,6 +8,7 @@ from tinytorch.core.backend import array_module, is_array
 from tinytorch.core.base import method
 from tinytorch.core.op import op
 from tinytorch.core.shape import broadcast_tensors, place
+from tinytorch.core.tensor import Tensor
 
 __all__ = [
     "atleast", "cat", "chunk", "column_stack", "concat", "concatenate", "dstack", "hstack", "join",
@@ -24,9 +25,17 @@ def join(*parts, dim=0):
 
 def cat(tensors, dim=0):
     """Tensors one after the other along a dimension that is there; the other sizes must agree."""
+    return join(*_tensors("cat", tensors), dim=dim)
+
+
+def _tensors(name, tensors):
+    """The list that joining ops take, unless it is empty or holds something else."""
     if not tensors:
-        raise RuntimeError("cat: got no tensors. Give at least one.")
-    return join(*tensors, dim=dim)
+        raise ValueError(f"{name}: got no tensors. Give at least one.")
+    for x in tensors:
+        if not isinstance(x, Tensor):
+            raise TypeError(f"{name}: got a {x.__class__.__name__} among the tensors.")
+    return tensors
 
 
 @op
@@ -35,7 +44,9 @@ def stack_up(*parts, dim=0): return array_module(parts[0]).stack(parts, dim)
 
 def stack(tensors, dim=0):
     """Tensors of one shape, one beside the other along a new dimension."""
-    return stack_up(*tensors, dim=dim)
+    if not tensors:
+        raise RuntimeError("stack: got no tensors. Give at least one.")
+    return stack_up(*_tensors("stack", tensors), dim=dim)
 
 
 def atleast(x, n):
@@ -46,11 +57,17 @@ def atleast(x, n):
     return x.reshape(shape + (1,) * (n - len(shape)))
 
 
-def hstack(tensors):
-    tensors = [atleast(x, 1) for x in tensors]
-    return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
-def vstack(tensors): return cat([atleast(x, 2) for x in tensors], 0)
-def dstack(tensors): return cat([atleast(x, 3) for x in tensors], 2)
+def _join_along(dim, tensors, n):
+    """Joined along `dim` (vectors along 0), once all have n dimensions."""
+    if not tensors:
+        raise RuntimeError("got no tensors to stack. Give at least one.")
+    tensors = [atleast(x, n) for x in tensors]
+    return cat(tensors, dim if tensors[0].ndim > 1 else 0)
+
+
+def hstack(tensors): return _join_along(1, tensors, 1)
+def vstack(tensors): return _join_along(0, tensors, 2)
+def dstack(tensors): return _join_along(2, tensors, 3)
 def column_stack(tensors):
     return hstack([x.reshape(-1, 1) if x.ndim < 2 else x for x in tensors])
 
@@ -117,7 +134,7 @@ def tensor_split(x, indices_or_sections, dim=0):
 def unbind(x, dim=0):
     """The slices along `dim`, one by one, as a tuple of views."""
     if x.ndim == 0:
-        raise RuntimeError("unbind of a tensor of shape (): it has no dimension to take apart.")
+        raise IndexError("unbind of a tensor of shape (): it has no dimension to take apart.")
     return unbind_all(x, place(x, dim))
 
 

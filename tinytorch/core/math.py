@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/math_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 08c1c67c035fedb36edb32a8f7c31e16a6a62af5e13b04dad4aaaf848fe31d96  body sha256 49fa8b57cb791301701836ede4b8273f5245b7a2cfdcd248def93db46c5919a4  # noqa: E501
+# source sha256 7e37a7be4ffd145fd137288b91f7c358b1228cfddc3c9627b38f7814a9784350  body sha256 d96f8452c1804896cedcd5b02acd5a3f5ac550a3c11951f4325022a92c5b5eb2  # noqa: E501
 """core.math: built in module 01_tensor."""
 
 import numpy as np
@@ -20,8 +20,8 @@ __all__ = [
     "greater_equal", "hypot", "isclose", "isfinite", "isinf", "isnan", "lerp", "less", "less_equal",
     "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or",
     "logical_xor", "maximum", "minimum", "mul", "nan_to_num", "neg", "not_equal", "over", "prod",
-    "reciprocal", "remainder", "round", "rsqrt", "sign", "sin", "sinh", "sqrt", "square", "sub",
-    "sum", "tan", "true_divide", "trunc", "trunc_divide", "where", "xlogy",
+    "reciprocal", "remainder", "round", "rsqrt", "sign", "sin", "sinh", "some", "sqrt", "square",
+    "sub", "sum", "tan", "true_divide", "trunc", "trunc_divide", "where", "xlogy",
 ]
 
 
@@ -49,7 +49,7 @@ def sqrt(x): return np.sqrt(floats(x))
 @op(method=True)
 def rsqrt(x): return 1 / np.sqrt(floats(x))
 @op(method=True)
-def square(x): return x * x
+def square(x): return x ** 2 if x.dtype.kind != "b" else x.astype(int64)
 @op(method=True)
 def reciprocal(x): return 1 / floats(x)
 @op(method=True)
@@ -113,7 +113,7 @@ def erf(x):
 @op(method=True)
 def abs(x): return np.absolute(x)
 @op(method=True)
-def sign(x): return x.copy() if x.dtype.kind == "b" else np.sign(x)
+def sign(x): return x.copy() if x.dtype.kind == "b" else (x > 0).astype(x.dtype) - (x < 0)
 @op(method=True)
 def floor(x): return np.floor(x) if x.dtype.kind == "f" else x.copy()
 @op(method=True)
@@ -257,6 +257,8 @@ def nan_to_num(x, nan=None, posinf=None, neginf=None):
 @op(method=True)
 def isclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False):
     """True where x and y differ by at most atol + rtol * |y|."""
+    if rtol < 0 or atol < 0:
+        raise RuntimeError(f"isclose: rtol={rtol} and atol={atol} must be 0 or more.")
     return array_module(x).isclose(x, y, rtol, atol, equal_nan)
 
 
@@ -277,6 +279,15 @@ def over(x, dim):
     return dim
 
 
+def some(x, dim):
+    """`over`, for a question that has no answer where there are no numbers."""
+    axis = over(x, dim)
+    if x.size == 0 and axis is not None and ops.counted(x.shape, axis) == 0:
+        raise IndexError(f"the largest or smallest of no numbers: shape {x.shape} over dim {dim} has none. "
+                         "Reduce a dimension that is not empty.")
+    return axis
+
+
 def _sum_dtype(x, dtype): return dtype or (None if x.dtype.kind == "f" else int64)
 
 
@@ -293,13 +304,13 @@ def cumsum(x, dim, dtype=None):
 def cumprod(x, dim, dtype=None):
     return x.cumprod(axis=over(x, dim), dtype=_sum_dtype(x, dtype)).reshape(x.shape)
 @op(method=True)
-def amax(x, dim=None, keepdim=False): return x.max(axis=over(x, dim), keepdims=keepdim)
+def amax(x, dim=None, keepdim=False): return x.max(axis=some(x, dim), keepdims=keepdim)
 @op(method=True)
-def amin(x, dim=None, keepdim=False): return x.min(axis=over(x, dim), keepdims=keepdim)
+def amin(x, dim=None, keepdim=False): return x.min(axis=some(x, dim), keepdims=keepdim)
 @op(method=True)
-def argmax(x, dim=None, keepdim=False): return x.argmax(axis=over(x, dim), keepdims=keepdim)
+def argmax(x, dim=None, keepdim=False): return x.argmax(axis=some(x, dim), keepdims=keepdim)
 @op(method=True)
-def argmin(x, dim=None, keepdim=False): return x.argmin(axis=over(x, dim), keepdims=keepdim)
+def argmin(x, dim=None, keepdim=False): return x.argmin(axis=some(x, dim), keepdims=keepdim)
 @op(method=True)
 def all(x, dim=None, keepdim=False): return (x != 0).all(axis=over(x, dim), keepdims=keepdim)
 @op(method=True)

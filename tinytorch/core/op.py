@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/tensor_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 ced64540c2effab26742b4e3debe8f7b5cfef410299015a2e01ed57e7702ccb1  body sha256 e360a8ec60404e79f83db5a4a89e565ebc38cc114f943a7caf306ec724949610  # noqa: E501
+# source sha256 e0df02736e282b8c4b58d8f04bd60e4a1bce0368c4b9c4d7c7922a570be026da  body sha256 e360a8ec60404e79f83db5a4a89e565ebc38cc114f943a7caf306ec724949610  # noqa: E501
 """core.op: built in module 01_tensor."""
 
 from tinytorch.core.base import METHODS, OpBase, this_thread

@@ -1,11 +1,12 @@
 # Generated from modules/01_tensor/tensor_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 ced64540c2effab26742b4e3debe8f7b5cfef410299015a2e01ed57e7702ccb1  body sha256 20b79776cff255534cc1587b705818215200028b8bd35f91ca9688b3959814b0  # noqa: E501
+# source sha256 e0df02736e282b8c4b58d8f04bd60e4a1bce0368c4b9c4d7c7922a570be026da  body sha256 bacf228d1426b8744be7c992d79ba5a898d5a57337b0a6ea53b7d31395eb4cca  # noqa: E501
 """core.ops: built in module 01_tensor."""
 
 import math
 
 from tinytorch.core.backend import array_module, is_array
 from tinytorch.core.base import method
+from tinytorch.core.dtypes import CATEGORY
 from tinytorch.core.op import op
 
 __all__ = [
@@ -52,7 +53,7 @@ def multiply(x, y):
 
 
 def broadcast_shape(a, b):
-    """The shape of an elementwise op between arrays of the shapes `a` and `b`.
+    """The shape, a tuple, of an elementwise op between arrays of the shapes `a` and `b`.
 
     Raises RuntimeError, naming both shapes and the two sizes that clash, if they do not fit.
 
@@ -72,8 +73,8 @@ def broadcast_shape(a, b):
 def infer_shape(shape, count):
     """`shape` as a tuple, with its -1 (if there is one) replaced so that it holds `count` elements.
 
-    Raises RuntimeError, naming the shape and the count, if no size fits, if there are two -1, or if a
-    shape without -1 has another number of elements.
+    Raises RuntimeError, naming the shape and the count, if no size fits, if there are two -1 or a size
+    below -1, or if a shape without -1 has another number of elements.
 
     >>> infer_shape((2, -1), 6)
     (2, 3)
@@ -83,7 +84,7 @@ def infer_shape(shape, count):
         return tuple([count // known if n == -1 else n for n in shape])
     if -1 in shape or known != count or min(shape, default=0) < 0:
         raise RuntimeError(f"shape {tuple(shape)} is invalid for {count} elements: a reshape keeps their "
-                           f"number, and its known sizes make {known}. At most one size can be -1.")
+                           "number. At most one size can be -1.")
     return tuple(shape)
 
 
@@ -149,18 +150,22 @@ def matmul(x, y):
     return x @ y
 
 
-def counted(shape, dim):
-    """How many elements of an array of `shape` go into each result of a reduction over `dim`.
-
-    dim: None for all dimensions, a number, or a tuple of numbers; negative ones count from the end.
-    """
-    dims = range(len(shape)) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
-    return math.prod([shape[d] for d in dims])
-
-
 def axes(dim):
     """`dim` as NumPy wants it: a list becomes a tuple, and an empty one means all dimensions."""
     return dim if not isinstance(dim, (list, tuple)) else tuple(dim) or None
+
+
+def counted(shape, dim):
+    """How many elements of an array of `shape` go into each result of a reduction over `dim`.
+
+    dim: None for all dimensions, a number, or several; negative ones count from the end.
+
+    >>> counted((2, 3), 1), counted((2, 3), None)
+    (3, 6)
+    """
+    dim = axes(dim)
+    dims = range(len(shape)) if dim is None else dim if isinstance(dim, tuple) else (dim,)
+    return math.prod([shape[d] for d in dims])
 
 
 @op(method=True)
@@ -176,21 +181,21 @@ def mean(x, dim=None, keepdim=False):
     if x.dtype.kind != "f":
         raise RuntimeError(f"mean of {x.dtype} numbers: their mean is no {x.dtype}. "
                            "Convert them first: x.float().mean().")
-    return x.sum(axis=axes(dim), keepdims=keepdim) / x.dtype.type(counted(x.shape, axes(dim)))
+    return x.sum(axis=axes(dim), keepdims=keepdim) / counted(x.shape, dim)
 
 
 @op(method=True)
 def var(x, dim=None, correction=1, keepdim=False):
     """The variance over `dim`: the sum of squared distances from the mean, divided by N - correction.
 
-    x: floats of any shape; dim: None, a number or a tuple. One number with correction 1 has no
-    variance: the result is nan, as in PyTorch. Raises RuntimeError for integers.
+    x: floats of any shape; dim: None, a number or a tuple. N - correction is never taken below 0, so one
+    number with correction 1 gives 0 / 0, nan, as in PyTorch. Raises RuntimeError for integers.
 
     >>> var.forward(np.array([[1., 2., 3.], [4., 5., 6.]]), 0)
     array([4.5, 4.5, 4.5])
     """
     distance = x - mean.forward(x, dim, keepdim=True)
-    n = max(counted(x.shape, axes(dim)) - correction, 0)
+    n = max(counted(x.shape, dim) - correction, 0)
     return (distance * distance).sum(axis=axes(dim), keepdims=keepdim) / x.dtype.type(n)
 
 
@@ -198,7 +203,8 @@ def var(x, dim=None, correction=1, keepdim=False):
 def masked_fill(x, mask, value):
     """A copy of x with `value` where `mask` is true; the mask broadcasts to x.
 
-    The dtype is that of x. Raises RuntimeError if the mask holds anything but bools.
+    The dtype is that of x. Raises RuntimeError if the mask holds anything but bools, and for a float
+    value in an array of integers or bools.
 
     >>> masked_fill.forward(np.array([5., 3., 8.]), np.array([False, True, False]), 0.)
     array([5., 0., 8.])
@@ -207,6 +213,8 @@ def masked_fill(x, mask, value):
         raise RuntimeError(f"masked_fill: the mask holds {mask.dtype}, it must hold bools. "
                            "Make it one by a comparison, such as mask != 0.")
     xp = array_module(x)
+    if CATEGORY[xp.asarray(value).dtype.kind] > CATEGORY[x.dtype.kind]:       # bool < integer < float
+        raise RuntimeError(f"masked_fill: {value} does not fit into {x.dtype}. Convert x first.")
     return xp.where(mask, xp.asarray(value, x.dtype), x)
 
 

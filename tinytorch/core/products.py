@@ -1,11 +1,12 @@
 # Generated from modules/01_tensor/math_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 08c1c67c035fedb36edb32a8f7c31e16a6a62af5e13b04dad4aaaf848fe31d96  body sha256 892e6b80aa4e994e9e1950d93ea61499cf0bac2197f3cc981f254efca5543502  # noqa: E501
+# source sha256 7e37a7be4ffd145fd137288b91f7c358b1228cfddc3c9627b38f7814a9784350  body sha256 92029be9beb23be24733adf383cb95d0d78d4444b4bd05df79e22d67804e1cca  # noqa: E501
 """core.products: built in module 01_tensor."""
 
 import math
 
 from tinytorch.core import ops
 from tinytorch.core.base import method
+from tinytorch.core.math import nan_to_num
 
 __all__ = [
     "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "contract", "dot", "einsum", "inner",
@@ -65,9 +66,10 @@ def inner(x, y):
 
 
 def _plus(x, product, beta, alpha):
-    """beta * x + alpha * product, of the product's shape."""
-    product = product if alpha == 1 else product * alpha
-    return x.expand(product.shape) * beta + product if beta != 1 else x.expand(product.shape) + product
+    """beta * x + alpha * product, of the product's shape and dtype; beta 0 means that x is not looked at."""
+    beta, alpha = [product.dtype.type(n).item() for n in (beta, alpha)]
+    x, product = x.expand(product.shape), product if alpha == 1 else product * alpha
+    return x + product if beta == 1 else (x if beta else nan_to_num(x, 0.0, 0.0, 0.0)) * beta + product
 
 
 @method

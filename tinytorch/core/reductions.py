@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/math_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 08c1c67c035fedb36edb32a8f7c31e16a6a62af5e13b04dad4aaaf848fe31d96  body sha256 e3cb35b93b6e0182381ee3579b8727dee72743ca80951bdca304f9a2686c7429  # noqa: E501
+# source sha256 7e37a7be4ffd145fd137288b91f7c358b1228cfddc3c9627b38f7814a9784350  body sha256 5a91d975ab4769ab4c0c876ec2593dd4ba2df3e2681811ab7b02c96083b96e8d  # noqa: E501
 """core.reductions: built in module 01_tensor."""
 
 import math
@@ -15,21 +15,40 @@ from tinytorch.core.op import op
 from tinytorch.core.tensor import Tensor
 
 __all__ = [
-    "Found", "dist", "found", "linalg_norm", "logsumexp", "matrix_norm", "max", "median",
-    "median_index", "min", "norm", "std", "std_mean", "var_mean", "vector_norm",
+    "Found", "deviation", "dist", "found", "linalg_norm", "logsumexp", "matrix_norm", "max",
+    "median", "median_index", "min", "norm", "std", "std_mean", "var", "var_mean", "vector_norm",
 ]
 
 
-@op(method=True)
-def std(x, dim=None, correction=1, keepdim=False):
-    """The square root of `var`, with a gradient of 0 where all numbers are equal."""
+@op
+def deviation(x, dim=None, correction=1, keepdim=False):
+    """The square root of `ops.var`, with a gradient of 0 where all numbers are equal."""
     return np.sqrt(ops.var(x, dim, correction, keepdim))
 
 
-def var_mean(x, dim=None, correction=1, keepdim=False):
+def _spread(dim, correction, unbiased):
+    """dim and correction from PyTorch's spellings: `unbiased` is a correction of 1, and may stand first."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    return dim, (1 if correction is None else correction) if unbiased is None else int(unbiased)
+
+
+@method
+def var(x, dim=None, correction=1, keepdim=False, unbiased=None):
+    """The variance over `dim`: squared distances from the mean, summed and divided by N - correction."""
+    return ops.var(x, *_spread(dim, correction, unbiased), keepdim)
+@method
+def std(x, dim=None, correction=1, keepdim=False, unbiased=None):
+    """The square root of the variance."""
+    return deviation(x, *_spread(dim, correction, unbiased), keepdim)
+
+
+def var_mean(x, dim=None, correction=1, keepdim=False, unbiased=None):
+    dim, correction = _spread(dim, correction, unbiased)
     return ops.var(x, dim, correction, keepdim), ops.mean(x, dim, keepdim)
-def std_mean(x, dim=None, correction=1, keepdim=False):
-    return std(x, dim, correction, keepdim), ops.mean(x, dim, keepdim)
+def std_mean(x, dim=None, correction=1, keepdim=False, unbiased=None):
+    dim, correction = _spread(dim, correction, unbiased)
+    return deviation(x, dim, correction, keepdim), ops.mean(x, dim, keepdim)
 
 
 @op(method=True)
@@ -105,6 +124,8 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, dtype=None):
 @method
 def norm(x, p="fro", dim=None, keepdim=False, dtype=None):
     """The p-norm of all numbers, or along `dim`; "fro" is p = 2."""
+    if p == "nuc":
+        return matrix_norm(x, p, dim, keepdim, dtype)
     return vector_norm(x, 2 if p in ("fro", None) else p, dim, keepdim, dtype)
 
 

@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 d2f87585642c9b07fb10e0aaa6fb6315d89f57c72f6643deb454e0492c362588  body sha256 cc7d20ceed459b101af1a6be96ae26793b367cd0505939596e5bc11850143f3d  # noqa: E501
+# source sha256 eb73cadb4575affd2a90e069ded5e5288843e288c5060df25f28885f608ce239  body sha256 cc7d20ceed459b101af1a6be96ae26793b367cd0505939596e5bc11850143f3d  # noqa: E501
 """core.rules: built in module 05_autograd."""
 
 from tinytorch.core import math as math_ops

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 38762794c7db0dabfb8400bca362e21fbf7e442d6982218732b6e015c0785507  body sha256 c1a97687a674289116018ada2b0759e97219a6883b758d2edbd2a589ae35bc69  # noqa: E501
+# source sha256 28a1d179e4e207142ad9bea3c86bdbf881ce2c72dccbc46192c53db1000e42cd  body sha256 ecc13d6e991045dac412994fd1cce70a758ca048ea34d4a5a815aedee430a8ef  # noqa: E501
 """core.shape: built in module 01_tensor."""
 
 import functools
@@ -10,6 +10,7 @@ import numpy as np
 from tinytorch.core import ops
 from tinytorch.core.backend import array_module, is_array, shares_memory
 from tinytorch.core.base import METHODS, method
+from tinytorch.core.dtypes import bool_
 from tinytorch.core.op import op
 from tinytorch.core.tensor import Tensor
 
@@ -22,9 +23,10 @@ __all__ = [
 ]
 
 
-def listed(sizes):
-    """What was given as `f(2, 3)` or as `f((2, 3))`, as a tuple of ints."""
-    many = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
+def listed(sizes, named=None):
+    """What was given as `f(2, 3)`, as `f((2, 3))` or by name, as a tuple of ints."""
+    many = sizes if named is None else (named,)
+    many = many[0] if len(many) == 1 and isinstance(many[0], (tuple, list)) else many
     return tuple([int(n) for n in many])
 
 
@@ -59,9 +61,9 @@ def permute_to(x, dims): return x.transpose(dims)
 
 
 @method
-def permute(x, *dims):
+def permute(x, *order, dims=None):
     """The dimensions in another order: `x.permute(2, 0, 1)` puts the last one first."""
-    return permute_to(x, listed(dims))
+    return permute_to(x, listed(order, dims))
 
 
 @method
@@ -124,9 +126,9 @@ def spread_to(x, shape): return array_module(x).broadcast_to(x, shape)
 
 
 @method
-def expand(x, *sizes):
+def expand(x, *sizes, size=None):
     """Dimensions of size 1 stretched without a copy; -1 leaves a size as it is."""
-    sizes = listed(sizes)
+    sizes = listed(sizes, size)
     new = len(sizes) - x.ndim
     if new < 0 or -1 in sizes[:new]:
         raise RuntimeError(f"expand of {x.shape} to {sizes}: give a size for each dimension, and -1 only for "
@@ -153,7 +155,9 @@ def broadcast_shapes(*shapes):
 def narrow(x, dim, start, length):
     """`length` places along dim, from `start` on."""
     dim = place(x, dim)
-    if x.ndim == 0 or length < 0 or not -x.shape[dim] <= start <= x.shape[dim] - length:
+    if x.ndim and not -x.shape[dim] <= start <= x.shape[dim]:
+        raise IndexError(f"narrow of {x.shape} along dim {dim}: it does not have a start {start}.")
+    if x.ndim == 0 or length < 0 or start > x.shape[dim] - length or getattr(start, "dtype", None) == bool_:
         raise RuntimeError(f"narrow of {x.shape} along dim {dim}: start {start} and length {length} do not "
                            "fit into it.")
     start = int(start) % x.shape[dim] if start < 0 else int(start)
@@ -206,9 +210,9 @@ def roll_by(x, shifts, dims): return array_module(x).roll(x, shifts, dims)
 
 
 @method
-def flip(x, *dims):
+def flip(x, *along, dims=None):
     """The order reversed along each of `dims`."""
-    return flip_all(x, listed(dims))
+    return flip_all(x, listed(along, dims))
 
 
 @method
@@ -221,23 +225,31 @@ def roll(x, shifts, dims=None):
     return roll_by(x, shifts, dims or None) if dims else roll_by(x, shifts[0], None)
 
 
+def _flip_only(x, dim, name):
+    if x.ndim <= dim:
+        raise RuntimeError(f"{name} of {x.shape}: it takes at least {dim + 1} dimensions. Use flip(dim).")
+    return flip(x, dim)
+
+
 @method
-def fliplr(x): return flip(x, 1)
+def fliplr(x): return _flip_only(x, 1, "fliplr")
 @method
-def flipud(x): return flip(x, 0)
+def flipud(x): return _flip_only(x, 0, "flipud")
 
 
 @method
 def rot90(x, k=1, dims=(0, 1)):
     """Turned k times by 90 degrees, from the first of the two dims towards the second."""
+    if len(dims) != 2 or x.ndim < 2 or dims[0] % x.ndim == dims[1] % x.ndim:
+        raise RuntimeError(f"rot90 of {x.shape} in dims {dims}: two different dimensions make the plane.")
     k, turned = k % 4, x.transpose(*dims) if k % 2 else x
     return flip(turned, *{0: (), 1: dims[:1], 2: dims, 3: dims[1:]}[k])
 
 
 @method
-def repeat(x, *sizes):
+def repeat(x, *sizes, repeats=None):
     """x laid out `sizes` times along each dimension; more sizes than dimensions add some on the left."""
-    sizes = listed(sizes)
+    sizes = listed(sizes, repeats)
     new = len(sizes) - x.ndim
     if new < 0 or any(n < 0 for n in sizes):
         raise RuntimeError(f"repeat of {x.shape} by {sizes}: give a count, 0 or more, for each dimension.")
@@ -247,9 +259,9 @@ def repeat(x, *sizes):
 
 
 @method
-def tile(x, *dims):
+def tile(x, *sizes, dims=None):
     """As `repeat`, but missing counts on the left are 1."""
-    dims = listed(dims)
+    dims = listed(sizes, dims)
     return repeat(x, *(1,) * (x.ndim - len(dims)), *dims)
 
 

@@ -1,11 +1,12 @@
 # Generated from modules/01_tensor/tensor_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 ced64540c2effab26742b4e3debe8f7b5cfef410299015a2e01ed57e7702ccb1  body sha256 31096f16ed14ea48e664ef313e451b365268a8ff4f14eac097f0d0b262a558ba  # noqa: E501
+# source sha256 e0df02736e282b8c4b58d8f04bd60e4a1bce0368c4b9c4d7c7922a570be026da  body sha256 53b9bf21d543a7a53ae86807c9c6deb61f14738b2080d2de4c43c2ab8205a23b  # noqa: E501
 """core.tensor: built in module 01_tensor."""
 
 import numpy as np
 
 from tinytorch.core.backend import array_module, is_array, to_device
 from tinytorch.core.base import TensorBase, without_tensors
+from tinytorch.core.dtypes import float32
 
 __all__ = ["Tensor", "as_array"]
 
@@ -20,18 +21,17 @@ def as_array(data, dtype=None):
     array([1. , 2.5], dtype=float32)
     """
     data = without_tensors(data)
-    typed = is_array(data) or isinstance(data, np.generic)
     try:
-        array = array_module(data).array(data, dtype=dtype)
-    except ValueError as error:
-        raise ValueError(f"tensor of {data!r:.60}: {error}. All lists at one depth need the same length."
-                         ) from None
+        array = array_module(data).array(data)
+    except ValueError:
+        raise ValueError(f"tensor of {data!r:.60}: lists at one depth need the same length.") from None
     if array.dtype.kind not in "fiub":
         raise TypeError(f"tensor of {data!r:.60}: this holds {array.dtype}, and a tensor holds floats, "
                         "integers or bools.")
-    if array.dtype == "float64" and dtype is None and not typed:
-        array = array.astype("float32")
-    return array
+    typed = is_array(data) or isinstance(data, np.generic)
+    if dtype is None and array.dtype == "float64" and not typed:
+        dtype = float32
+    return array if dtype is None else array.astype(dtype)
 
 
 class Tensor(TensorBase):

@@ -39,13 +39,13 @@ def _check(workspace: Workspace, modules: list[Module]) -> int:
 
 
 def _export(workspace: Workspace, module: Module, force: bool) -> None:
-    changed = [p for p, text in export.plan(workspace, module).items() if not export.says(p, text)]
+    changed = export.changes(workspace, module)
     if not changed:
         console.say(f"{module.name}: up to date")
         return
     if not force:
         _must_pass(workspace, module)
-    for kept in export.export(workspace, module).kept:
+    for kept in export.write(workspace, changed).kept:
         console.say(f"An exported file was edited by hand; it is kept: {workspace.relative(kept)}")
     names = ", ".join(workspace.relative(path) for path in changed)
     console.say(f"{module.name}: exported to {names}")

@@ -22,7 +22,7 @@ _WORDS = {
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def command(as_json):
     """What is done, and what comes next."""
-    workspace = Workspace.find(installed=True)
+    workspace = Workspace.find()
     rows = [_row(workspace, module) for module in workspace.modules]
     following = next((row for row in rows if row["state"] not in ("exported", "given")), None)
     if as_json:

@@ -1,0 +1,1053 @@
+# %% [markdown]
+# # Module 03: Layers, things that remember numbers
+#
+# A network of two layers has four arrays of numbers: two weights, two biases. Training changes them a
+# little, many times, and whoever does that needs a list of them. Suppose the list was written by hand:
+#
+# ```python
+# w1, b1, w2, b2 = zeros(3, 2), zeros(3), zeros(1, 3), zeros(1)
+# parameters = [w1, w2, b2]
+# for p in parameters:
+#     p += 0.1                      # a stand-in for one step of training
+# ```
+#
+# Nothing fails. Three of four arrays learn, and `b1` keeps its first value for ever. The network gets a
+# little less good than it could be, and nobody will find out why. The model of module 13 has over
+# fifty arrays. **Who keeps the list?**
+
+# %%
+#| default_exp nn.layers
+from tito.lesson import expect, expect_error, measure, run_tests, timed
+
+# %%
+import math
+
+import numpy as np
+from init_dev import calculate_gain, fans, normal_, uniform_
+from module_base_dev import IncompatibleKeys, ModuleBase, Numbered, dotted, members
+from parameter_dev import Parameter, overwrite
+
+from tinytorch.core.backend import manual_seed
+from tinytorch.core.base import record_with
+from tinytorch.core.creation import empty, rand_like, randn, zeros
+from tinytorch.core.op import op
+from tinytorch.core.ops import flat_product
+from tinytorch.core.tensor import Tensor
+from tinytorch.nn.activations import relu
+
+
+# %%
+@measure
+def the_forgotten_one():
+    named = {"w1": zeros(3, 2), "b1": zeros(3), "w2": zeros(1, 3), "b2": zeros(1)}
+    for p in [named["w1"], named["w2"], named["b2"]]:
+        p += 0.1
+    print({name: "learns" if p.data.any() else "never learns" for name, p in named.items()})
+
+
+# %% [markdown]
+# Nobody should keep it. The list can be *found*, if every layer remembers its own arrays and every model
+# its own layers. Two words for that:
+#
+# * A **parameter** is a tensor that is to be learned. `Parameter(data)` is a tensor of another type, no
+#   more (`parameter_dev.py`).
+# * A **module** is an object with parameters or other modules as attributes. Calling it computes
+#   something: `layer(x)` runs `layer.forward(x)`.
+#
+# So a model is a tree, like folders and files on a disk: modules are the folders, parameters the files,
+# and `blocks.0.weight` is a path. Whoever wants all parameters walks the tree.
+#
+# Your way through this file: five layers (exercises 1 to 5), the walk and what follows from it (6 to 9), and
+# what numbers to begin with (10). The class `Module` has to stand first, because layers inherit from it.
+# Look at its four docstrings, then **go on to exercise 1**; you come back here for exercise 6. What
+# `ModuleBase` gives it stands in `module_base_dev.py` and may be skipped at first reading.
+
+# %%
+#| export nn.module
+class Module(ModuleBase):
+    """A layer, or a model made of layers. Assign parameters and modules as attributes, write `forward`.
+
+    >>> class Scale(Module):
+    ...     def __init__(self): self.factor = Parameter([2.])
+    ...     def forward(self, x): return x * self.factor
+    >>> Scale()(Tensor([3.]))
+    tensor([6.])
+    """
+    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+        """Yield (name, parameter): the module's own parameters first, then those of its children.
+
+        The name is the path to it below `prefix`: "1.weight". A parameter that is reached twice comes
+        once, under its first name, unless `remove_duplicate` is False. recurse=False: only its own.
+
+        >>> [name for name, p in Sequential(Linear(3, 2), Sequential(Linear(2, 1))).named_parameters()]
+        ['0.weight', '0.bias', '1.0.weight', '1.0.bias']
+        """
+        ### BEGIN SOLUTION
+        found = [(dotted(prefix, name), p) for name, p in members(self) if isinstance(p, Parameter)]
+        for name, child in members(self):
+            if recurse and isinstance(child, Module):
+                found += child.named_parameters(dotted(prefix, name), True, remove_duplicate)
+        seen = set()
+        for name, parameter in found:
+            if parameter not in seen or not remove_duplicate:
+                seen.add(parameter)
+                yield name, parameter
+        ### END SOLUTION
+
+    def train(self, mode=True):
+        """Set `training` to mode here and in every module below; returns self.
+
+        A module that overrides `train` is asked, not overruled. Raises ValueError if mode is no bool.
+
+        >>> Sequential(Dropout(0.1)).train(False)[0].training
+        False
+        """
+        ### BEGIN SOLUTION
+        if not isinstance(mode, bool):
+            raise ValueError(f"train({mode!r}): the mode is True for training or False for evaluation.")
+        self.training = mode
+        for child in self.children():
+            child.train(mode)
+        return self
+        ### END SOLUTION
+
+    def state_dict(self, *, prefix="", keep_vars=False):
+        """{name: tensor} of all that must be saved: each module's parameters, then its persistent buffers.
+
+        The tensors are copies without history: training goes on and does not change them. (PyTorch hands
+        out its live memory here, and a saved "best" state is then overwritten by the next step.) With
+        `keep_vars` they are the parameters and buffers themselves. One that has two names comes under
+        both. prefix: put in front of every name.
+
+        >>> {name: tensor.shape for name, tensor in Linear(3, 2).state_dict().items()}
+        {'weight': (2, 3), 'bias': (2,)}
+        """
+        ### BEGIN SOLUTION
+        state = {}
+        for path, module in self.named_modules(remove_duplicate=False):
+            state.update(module.named_parameters(path, recurse=False, remove_duplicate=False))
+            state.update(module.named_buffers(path, recurse=False, remove_duplicate=False, saved_only=True))
+        return {prefix + name: t if keep_vars else Tensor(t) for name, t in state.items()}
+        ### END SOLUTION
+
+    def load_state_dict(self, state_dict, strict=True):
+        """Write the numbers of `state_dict` (tensors or arrays by name) into the tensors of these names.
+
+        Returns (missing_keys, unexpected_keys): names that only the model has, and that only the
+        state_dict has. Raises RuntimeError if a shape differs or, being strict, if there are such names.
+        The error lists every name that is wrong, and then nothing has been written.
+
+        >>> Linear(3, 2).load_state_dict(Linear(3, 2).state_dict())
+        <All keys matched successfully>
+        """
+        ### BEGIN SOLUTION
+        mine = self.state_dict(keep_vars=True)
+        missing = [name for name in mine if name not in state_dict]
+        unexpected = [name for name in state_dict if name not in mine]
+        wrong = [f"{name} is missing" for name in missing] + [f"{name} is unexpected" for name in unexpected]
+        wrong = wrong if strict else []
+        wrong += [f"{name} is {state_dict[name].shape} and must be {mine[name].shape}" for name in mine
+                  if name in state_dict and state_dict[name].shape != mine[name].shape]
+        if wrong:
+            raise RuntimeError(f"load_state_dict of {type(self).__name__}: {'; '.join(wrong)}. "
+                               "Is it the state of another model?")
+        for name in mine:
+            if name in state_dict:
+                overwrite(mine[name], state_dict[name])
+        return IncompatibleKeys(missing, unexpected)
+        ### END SOLUTION
+
+
+# %% [markdown]
+# ## Exercise 1: linear
+#
+# A unit of a network adds up what it gets, each input times a weight of its own, and a bias. Two units,
+# three inputs x = [1, 2, 3]:
+#
+# ```
+# unit 0   weights  1  0 -1    bias  0.5      1*1 + 0*2 - 1*3 + 0.5  =  -1.5
+# unit 1   weights  2  1  0    bias -1        2*1 + 1*2 + 0*3 - 1    =   3
+# ```
+#
+# The weights of a unit are one **row**, so the weight matrix W has the shape (out, in), here (2, 3). In
+# the matrix product the last axis of x must meet the `in` axis of W, which is the last one too. Hence the
+# transpose:
+#
+# $$ y = x\, W^\top + b \qquad (\ldots, \mathrm{in}) \times (\mathrm{in}, \mathrm{out}) + (\mathrm{out},) \to (\ldots, \mathrm{out}) $$
+#
+# Whatever axes x has in front of its last one stay: a batch (B, in), a batch of sentences (B, T, in), or
+# none. `flat_product` of module 01 multiplies over all of them in one large product. Its result belongs
+# to nobody else yet, so the bias can be added into it (`+=`): that saves a whole array.
+#
+# A wrong last size is a `RuntimeError` in three parts, as in module 01: what happened with both shapes,
+# why, what to do. Name the two sizes that clash.
+
+# %%
+#| export
+@op
+def linear(x, weight, bias=None):
+    """x Wᵀ + b: for each row of x as many sums as the weight has rows.
+
+    x: (..., in), weight: (out, in), bias: (out,) or None; gives (..., out). Raises RuntimeError if the
+    last sizes of x and weight differ, if x is a single number, or if the dtypes differ.
+
+    >>> linear.forward(np.array([1., 2., 3.]), np.array([[1., 0., -1.], [2., 1., 0.]]), np.array([.5, -1.]))
+    array([-1.5,  3. ])
+    """
+    if x.dtype != weight.dtype or bias is not None and bias.dtype != weight.dtype:
+        raise RuntimeError(f"linear of {x.dtype} numbers with a weight of {weight.dtype} and a bias of "
+                           f"{getattr(bias, 'dtype', None)}: all must be of one dtype. Convert x, or the layer.")
+    ### BEGIN SOLUTION
+    if x.ndim == 0 or x.shape[-1] != weight.shape[-1]:
+        raise RuntimeError(f"linear of {x.shape} with a weight of {weight.shape}: the last size of x must be "
+                           f"{weight.shape[-1]}, the last of the weight. Is x transposed, or not flat?")
+    out = flat_product(x, weight.T)
+    if bias is not None:
+        out += bias
+    return out
+    ### END SOLUTION
+
+
+# %%
+class TestLinear:
+    """Weighted sums"""
+    weight = np.array([[1., 0., -1.], [2., 1., 0.]])
+    bias = np.array([0.5, -1.])
+
+    def test_by_hand(self):
+        "Two units see [1, 2, 3]: one sums to -1.5, the other to 3"
+        expect(linear.forward(np.array([1., 2., 3.]), self.weight, self.bias), [-1.5, 3.],
+               why="a row of the weight is a unit: its numbers meet those of x one by one")
+
+    def test_batch(self):
+        "Every row of a batch is treated alike: (2, 3) becomes (2, 2); without a bias the sums stay"
+        x = np.array([[1., 2., 3.], [0., -2., 5.]])
+        expect(linear.forward(x, self.weight, self.bias), [[-1.5, 3.], [-4.5, -3.]])
+        expect(linear.forward(x, self.weight), [[-2., 4.], [-5., -2.]])
+
+    def test_square(self):
+        "A square weight fits both ways round, and only one is right: [1, 10] gives [21, 43], not [31, 42]"
+        expect(linear.forward(np.array([1., 10.]), np.array([[1., 2.], [3., 4.]])), [21., 43.],
+               why="[31, 42] is x @ W: the transpose is missing")
+
+    def test_leading_axes(self):
+        "All axes before the last stay: (2, 2, 3) becomes (2, 2, 2)"
+        x = np.arange(12.).reshape(2, 2, 3)
+        expect(linear.forward(x, self.weight, self.bias),
+               [[[-1.5, 0.], [-1.5, 9.]], [[-1.5, 18.], [-1.5, 27.]]])
+
+    def test_empty(self):
+        "An empty batch gives an empty result with the right number of columns"
+        expect(linear.forward(np.zeros((0, 3)), self.weight, self.bias).shape, (0, 2))
+
+    def test_errors(self):
+        "A last size of 5 does not fit a weight of (4, 8), and a single number fits nothing"
+        expect_error(RuntimeError, linear.forward, np.ones((2, 5)), np.ones((4, 8)),
+                     says=["(2, 5)", "(4, 8)", "8"])
+        expect_error(RuntimeError, linear.forward, np.ones((2, 4)), np.ones((4, 8)))
+        expect_error(RuntimeError, linear.forward, np.array(3.), np.ones((4, 1)), says=["()"])
+
+
+run_tests(TestLinear)
+
+# %% [markdown]
+# ## Exercise 2: the layer Linear
+#
+# `linear` is told its numbers at each call. The layer `Linear(3, 2)` *remembers* them: a weight (2, 3) and
+# a bias (2,), two `Parameter`s made once, in `__init__`. All shapes are decided there, and `forward` has
+# nothing left to decide. A count to check yourself by: layers 784 to 128 to 10 have
+#
+# ```
+# 128*784 + 128  +  10*128 + 10  =  101,770 parameters
+# ```
+#
+# And their first values? All zero would make all units equal for ever. Random, then, but how large? A unit
+# that sums over 10,000 inputs should use smaller weights than one that sums over 10. PyTorch draws weight
+# and bias evenly from
+#
+# $$ -\frac{1}{\sqrt{\mathrm{in}}} \;\ldots\; \frac{1}{\sqrt{\mathrm{in}}} \qquad
+#    \mathrm{in} = 64: \; -0.125 \ldots 0.125 $$
+#
+# Exercise 10 asks whether that is a good choice. `empty(*shape, dtype=dtype, device=device)` makes a tensor,
+# `uniform_(tensor, a, b)` fills it in place and returns it. If there are no inputs, the bound is 0.
+
+# %%
+#| export
+class Linear(Module):
+    """The layer y = x Wᵀ + b, with weight (out_features, in_features) and bias (out_features,) or None.
+
+    Both are drawn evenly from -1/√in_features to 1/√in_features.
+
+    >>> layer = Linear(3, 2)
+    >>> layer.weight.shape, layer(Tensor([[1., 2., 3.]])).shape
+    ((2, 3), (1, 2))
+    """
+    def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        ### BEGIN SOLUTION
+        bound = 1 / math.sqrt(in_features) if in_features else 0.0
+
+        def drawn(*shape):
+            return Parameter(uniform_(empty(*shape, dtype=dtype, device=device), -bound, bound))
+
+        self.weight = drawn(out_features, in_features)
+        self.bias = drawn(out_features) if bias else None
+        ### END SOLUTION
+
+    def forward(self, x): return linear(x, self.weight, self.bias)
+
+    def reset_parameters(self):
+        """Draw the numbers anew, as the constructor did."""
+        fresh = Linear(self.in_features, self.out_features, self.bias is not None)
+        self.load_state_dict(fresh.state_dict())
+
+    def extra_repr(self):
+        return (f"in_features={self.in_features}, out_features={self.out_features}, "
+                f"bias={self.bias is not None}")
+
+
+# %%
+class TestLinearInit:
+    """The layer Linear"""
+    def test_shapes(self):
+        "Linear(3, 2) has a weight of (2, 3) and a bias of (2,): one row per unit"
+        layer = Linear(3, 2)
+        expect(layer.weight.shape, (2, 3))
+        expect(layer.bias.shape, (2,))
+
+    def test_parameters(self):
+        "Both are Parameters and ask for a gradient"
+        layer = Linear(3, 2)
+        for tensor in (layer.weight, layer.bias):
+            assert isinstance(tensor, Parameter), f"expected a Parameter, got {type(tensor).__name__}"
+            assert tensor.requires_grad
+
+    def test_count(self):
+        "784 to 128 to 10 has 101,770 parameters"
+        layers = Linear(784, 128), Linear(128, 10)
+        expect(sum(layer.weight.numel() + layer.bias.numel() for layer in layers), 101_770)
+
+    def test_bound(self):
+        "With 64 inputs every number lies within 1/8, and they fill that range evenly"
+        layer = Linear(64, 900)
+        for numbers in (layer.weight.data, layer.bias.data):
+            assert abs(numbers).max() <= 0.125
+            assert numbers.max() > 0.12 and numbers.min() < -0.12
+            expect(float(numbers.std()), 0.125 / math.sqrt(3), tol=0.01, why="evenly, not normally")
+
+    def test_own_numbers(self):
+        "Two layers, or two units, do not begin with the same numbers"
+        one, other = Linear(3, 2).weight.data, Linear(3, 2).weight.data
+        assert (one != other).all() and (one[0] != one[1]).all()
+
+    def test_forward(self):
+        "Calling the layer computes x Wᵀ + b with the numbers it remembers"
+        layer = Linear(3, 2)
+        overwrite(layer.weight, np.array([[1., 0., -1.], [2., 1., 0.]]))
+        overwrite(layer.bias, np.array([0.5, -1.]))
+        expect(layer(Tensor([[1., 2., 3.]])), [[-1.5, 3.]])
+
+    def test_no_bias(self):
+        "bias=False: the attribute is None, and calling works"
+        layer = Linear(3, 2, bias=False)
+        assert layer.bias is None
+        expect(layer(zeros(4, 3)), np.zeros((4, 2)))
+
+    def test_dtype(self):
+        "The dtype that is asked for, float32 if none is"
+        expect(str(Linear(3, 2).bias.dtype), "float32")
+        expect(str(Linear(3, 2, dtype="float64").bias.dtype), "float64")
+
+
+run_tests(TestLinearInit)
+
+# %% [markdown]
+# ## Exercise 3: one after the other
+#
+# A layer that only uses other layers is a module like any other. The simplest one is a chain. With
+# `double` and `add_one` as layers:
+#
+# ```
+# Sequential(double, add_one)(3)   3 -> 6 -> 7
+# Sequential(add_one, double)(3)   3 -> 4 -> 8
+# ```
+#
+# The layers are kept as attributes with the names "0", "1", ...; looping over the module yields them in
+# order, and indexing, slicing and `append` come from `Numbered`, given. Call the layers, `layer(x)`, never
+# `layer.forward(x)`: only a call tells those who listen to it (`register_forward_hook`, used by the profiler
+# of module 14).
+
+# %%
+#| export nn.module
+class Sequential(Numbered, Module):
+    """A chain of modules: the output of one is the input of the next.
+
+    modules: the links in order, or one dictionary {name: module}.
+    """
+    def __init__(self, *modules):
+        super().__init__()
+        named = modules[0] if len(modules) == 1 and isinstance(modules[0], dict) else None
+        for name, module in named.items() if named is not None else enumerate(modules):
+            self.add_module(str(name), module)
+
+    def forward(self, x):
+        """What comes out of the last module when x goes into the first; x itself if there is none."""
+        ### BEGIN SOLUTION
+        for layer in self:
+            x = layer(x)
+        return x
+        ### END SOLUTION
+
+
+# %%
+class Do(Module):
+    "For the tests: a layer made of a function"
+    def __init__(self, function): self.forward = function
+
+
+double, add_one = Do(lambda x: x * 2), Do(lambda x: x + 1)
+
+
+class TestSequential:
+    """One after the other"""
+    def test_by_hand(self):
+        "Double, then add one: 3 becomes 7. The other way round: 8"
+        expect(Sequential(double, add_one)(Tensor([3.])), [7.])
+        expect(Sequential(add_one, double)(Tensor([3.])), [8.])
+
+    def test_nested(self):
+        "A chain is a module, so it can be a link, and a link can stand there twice; no links change nothing"
+        expect(Sequential(double, Sequential(add_one, double), Sequential())(Tensor([3.])), [14.])
+
+    def test_called(self):
+        "Links are called, so a hook on a link hears of it"
+        link, heard = Do(lambda x: x + 1), []
+        link.register_forward_hook(lambda module, args, out: heard.append((args[0].item(), out.item())))
+        Sequential(double, link)(Tensor([3.]))
+        expect(heard, [(6., 7.)], why="layer.forward(x) goes past the hooks: write layer(x)")
+
+
+run_tests(TestSequential)
+
+# %% [markdown]
+# ## Exercise 4: Flatten
+#
+# A linear layer wants rows of numbers, and a batch of pictures has the shape (B, 1, 8, 8). Between the
+# two stands a layer that makes one axis of several:
+#
+# ```
+# Flatten()        (B, 1, 8, 8) -> (B, 64)         all from axis 1 on: the batch axis stays
+# Flatten(0, 1)    (B, T, C)    -> (B*T, C)        only axes 0 to 1
+# ```
+#
+# $$ (n_0, \ldots, n_s, \ldots, n_e, \ldots) \to (n_0, \ldots, n_s \cdots n_e, \ldots) \qquad
+#    s = \texttt{start\_dim}, \; e = \texttt{end\_dim} \text{ (included)} $$
+#
+# Nothing is computed, and usually nothing is copied. Two traps: end_dim = -1 is the last axis, not the one
+# before it; and of an empty batch (0, 3, 4), (0, 12) must remain, which `reshape(0, -1)` cannot know.
+
+# %%
+#| export
+class Flatten(Module):
+    """Makes one axis of all from start_dim to end_dim (included).
+
+    >>> Flatten()(zeros(5, 1, 8, 8)).shape
+    (5, 64)
+    """
+    def __init__(self, start_dim=1, end_dim=-1):
+        super().__init__()
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def forward(self, x):
+        """x with the sizes from start_dim to end_dim replaced by their product.
+
+        Raises IndexError for a dimension that x has not, RuntimeError if start_dim comes after end_dim.
+        """
+        ### BEGIN SOLUTION
+        return x.flatten(self.start_dim, self.end_dim)
+        ### END SOLUTION
+
+    def extra_repr(self): return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+# %%
+class TestFlatten:
+    """Several axes made one"""
+    def test_pictures(self):
+        "Five pictures of (1, 8, 8) become five rows of 64"
+        expect(Flatten()(zeros(5, 1, 8, 8)).shape, (5, 64))
+
+    def test_some(self):
+        "From start_dim to end_dim, both included; what lies behind stays"
+        expect(Flatten(0, 1)(zeros(2, 3, 4)).shape, (6, 4))
+        expect(Flatten(1, 2)(zeros(2, 3, 4, 5)).shape, (2, 12, 5))
+        expect(Flatten(0, -2)(zeros(2, 3, 4)).shape, (6, 4))
+
+    def test_empty(self):
+        "An empty batch keeps its columns: (0, 3, 4) becomes (0, 12)"
+        expect(Flatten()(zeros(0, 3, 4)).shape, (0, 12))
+
+    def test_errors(self):
+        "A vector has no axis 1, and the end cannot come before the start"
+        expect_error(IndexError, Flatten(), zeros(3))
+        expect_error(RuntimeError, Flatten(2, 1), zeros(2, 3, 4))
+
+
+run_tests(TestFlatten)
+
+# %% [markdown]
+# ## Exercise 5: Dropout
+#
+# In training, dropout sets some numbers to 0, others at each call, so that no unit can rely on one
+# particular neighbour (Srivastava et al., 2014). In use nothing is dropped. That changes the sums: if a
+# quarter is missing in training, the next layer gets a quarter more in use than it ever saw. So the kept
+# ones **grow** while others are dropped. With p = 0.25, and one number drawn for each element from 0 to 1:
+#
+# ```
+# x        1      2      3      4
+# drawn    0.81   0.11   0.52   0.30        below p = 0.25: dropped
+# out      1.333  0      4      5.333       kept: times 1 / 0.75
+# ```
+#
+# $$ \mathrm{out}_i = \frac{x_i\, m_i}{1 - p} \qquad
+#    E[\mathrm{out}_i] = (1-p) \cdot \frac{x_i}{1-p} + p \cdot 0 = x_i $$
+#
+# The mean does not move, and evaluation mode can leave x as it is. (p = 1 drops everything; there is no
+# 1/0 to be had then.) `rand_like(x)` draws the numbers. The op is given: it takes the mask as an input,
+# because an op that drew its own could not be run twice with the same result, which module 05 needs.
+
+# %%
+#| export
+@op
+def scaled_mask(x, mask, scale):
+    """x times scale where `mask` (bools) is true, 0 elsewhere."""
+    out = x * mask
+    out *= scale
+    return out
+
+
+class Dropout(Module):
+    """In training sets each number to 0 with probability p and divides the others by 1 - p; in
+    evaluation hands x on. Raises ValueError if p is no probability.
+    """
+    def __init__(self, p=0.5, inplace=False):
+        super().__init__()
+        if not 0 <= p <= 1:
+            raise ValueError(f"Dropout(p={p}): a probability lies between 0 and 1.")
+        self.p, self.inplace = p, inplace
+
+    def forward(self, x):
+        """x with a random part dropped, those elements whose drawn number is below p; see the class."""
+        if self.inplace and self.training:             # PyTorch's option: x itself is overwritten
+            return x._take_over(Dropout(self.p)(x.clone()))
+        ### BEGIN SOLUTION
+        if not self.training:
+            return x
+        return scaled_mask(x, rand_like(x) >= self.p, 1 / (1 - self.p) if self.p < 1 else 0.0)
+        ### END SOLUTION
+
+    def extra_repr(self): return f"p={self.p}, inplace={self.inplace}"
+
+
+# %%
+class TestDropout:
+    """Dropout"""
+    def test_drawn(self):
+        "One number is drawn for each element, and those below p are dropped; the same seed, the same ones"
+        x = randn(4, 25)
+        manual_seed(3)
+        drawn = rand_like(x).data
+        manual_seed(3)
+        expect(Dropout(0.25)(x), np.where(drawn < 0.25, 0., x.data / 0.75),
+               why="p is the share that is dropped, and the kept ones are divided by 1 - p")
+
+    def test_mean(self):
+        "The mean does not move: 40,000 ones still have the mean 1"
+        out = Dropout(0.2)(zeros(200, 200) + 1)
+        assert abs(out.data.mean() - 1) < 0.02, f"the mean is {out.data.mean():.3f}"
+        assert abs((out.data == 0).mean() - 0.2) < 0.02, f"{(out.data == 0).mean():.1%} were dropped"
+
+    def test_every_call(self):
+        "Every call draws anew"
+        drop, x = Dropout(0.5), zeros(1000) + 1
+        assert (drop(x).data != drop(x).data).any()
+
+    def test_evaluation(self):
+        "In evaluation nothing is dropped and nothing is scaled"
+        drop = Dropout(0.9)
+        drop.training = False
+        expect(drop(Tensor([1., 2., 3.])), [1., 2., 3.])
+
+    def test_ends(self):
+        "p = 0 drops nothing, p = 1 drops everything and leaves zeros, not nan"
+        expect(Dropout(0.)(Tensor([1., 2.])), [1., 2.])
+        expect(Dropout(1.)(Tensor([1., 2.])), [0., 0.])
+
+    def test_error(self):
+        "p = 20 is no probability"
+        expect_error(ValueError, Dropout, 20, says=["20"])
+
+
+run_tests(TestDropout)
+
+# %% [markdown]
+# ## Exercise 6: the walk
+#
+# Now the question of the opening. Here is a model as a tree. `tied` is the same object as `head.weight`:
+#
+# ```
+# model
+# |-- scale          Parameter             scale
+# |-- head           Linear(3, 2)          head.weight, head.bias
+# |-- blocks         a list of
+# |   |-- 0          Linear(3, 3)          blocks.0.weight, blocks.0.bias
+# |   `-- 1          Sequential
+# |       `-- 0      Linear(3, 3)          blocks.1.0.weight, blocks.1.0.bias
+# `-- tied           Parameter             (head.weight once more)
+# ```
+#
+# Go to `Module.named_parameters`, at the top. It yields pairs of name and parameter, first the module's own,
+# then what each child yields, one child after the other. Since a child does the same, that is all: the
+# walk is this one method, calling itself. Above, the order is scale, tied, head.bias, blocks.0.weight, ...
+#
+# * `members(self)` yields name and value of every attribute, and opens lists: ("blocks.0", the Linear), ...
+#   `vars(self)` alone would hide layers in a list. `isinstance(value, Parameter)` tells what is what.
+# * `dotted(prefix, name)` puts a name below a prefix. A child's prefix is its own dotted name.
+# * A parameter that is reached twice comes once. Otherwise an optimiser would step it twice, and that is
+#   exactly what happens to tied weights in a program that forgets it. A set can hold tensors: in a set, a
+#   tensor is equal to itself only.
+# * A parameter with `requires_grad=False` (frozen) is one like the others. A plain tensor is not.
+
+# %%
+class Model(Module):
+    "For the tests: the tree above"
+    def __init__(self):
+        super().__init__()
+        self.scale = Parameter([1.])
+        self.head = Linear(3, 2)
+        self.blocks = [Linear(3, 3), Sequential(Linear(3, 3))]
+        self.tied = self.head.weight
+        self.constant = Tensor([7.])
+
+
+class TestModuleNamedParameters:
+    """The walk over parameters"""
+    def names(self, module, **how): return [name for name, _ in module.named_parameters(**how)]
+
+    def test_own(self):
+        "A layer yields its own, in the order in which they were assigned"
+        layer = Linear(3, 2)
+        expect(self.names(layer), ["weight", "bias"])
+        assert next(layer.parameters()) is layer.weight
+
+    def test_paths(self):
+        "Through a chain of chains the names are paths"
+        expect(self.names(Sequential(Linear(3, 2), Sequential(Linear(2, 1)))),
+               ["0.weight", "0.bias", "1.0.weight", "1.0.bias"],
+               why="a child gets its own path as prefix, and hands it on")
+
+    def test_tree(self):
+        "The tree above: own parameters first, lists opened, the tied one once and under its first name"
+        expect(self.names(Model()), ["scale", "tied", "head.bias", "blocks.0.weight", "blocks.0.bias",
+                                     "blocks.1.0.weight", "blocks.1.0.bias"])
+
+    def test_tied_layers(self):
+        "A layer that stands twice in a chain is counted once: 12 numbers, not 24"
+        layer = Linear(3, 3)
+        expect(sum(p.numel() for p in Sequential(layer, double, layer).parameters()), 12)
+
+    def test_duplicates(self):
+        "remove_duplicate=False yields every path"
+        layer = Linear(3, 3, bias=False)
+        chain = Sequential(layer, Sequential(layer, layer))
+        expect(self.names(chain, remove_duplicate=False), ["0.weight", "1.0.weight", "1.1.weight"])
+
+    def test_frozen(self):
+        "A frozen parameter is still a parameter"
+        layer = Linear(3, 2)
+        layer.weight.requires_grad_(False)
+        expect(self.names(layer), ["weight", "bias"])
+
+    def test_only_own(self):
+        "recurse=False stays at home, and prefix stands in front of every name"
+        expect(self.names(Model(), recurse=False), ["scale", "tied"])
+        expect(self.names(Sequential(Linear(3, 2)), prefix="net"), ["net.0.weight", "net.0.bias"])
+
+
+run_tests(TestModuleNamedParameters)
+
+# %% [markdown]
+# ## Exercise 7: one flag down the tree
+#
+# Dropout looks at `self.training`. A model has dropout somewhere deep inside, and it is switched as a whole:
+# `model.train()` before training, `model.eval()` (given: `train(False)`) before it is used. Forget the
+# second, and a good model answers at random.
+#
+# It is the same walk, simpler. One thing to get right: let each child do it, `child.train(mode)`, rather
+# than setting its flag from outside. Then a layer that has a reason to stay as it is (a frozen part, in
+# module 09) can override `train`. And return the module, so that `model = build().eval()` works.
+
+# %%
+class Stubborn(Module):
+    "For the tests: a layer that never trains"
+    def train(self, mode=True): return super().train(False)
+
+
+class TestModuleTrain:
+    """Training mode"""
+    def test_down(self):
+        "The flag reaches every level, lists too, in both directions"
+        model = Model()
+        for mode in (False, True):
+            model.train(mode)
+            expect([m.training for m in model.modules()], [mode] * 5)
+
+    def test_default(self):
+        "A new module trains, eval() stops it, train() without argument goes on"
+        drop = Dropout(0.5)
+        assert drop.training
+        assert not drop.eval().training and drop.train().training
+
+    def test_asked(self):
+        "A child that overrides train has a say in it"
+        chain = Sequential(Stubborn(), Dropout(0.5)).train()
+        expect([m.training for m in chain], [False, True], why="call child.train(mode)")
+
+    def test_returns(self):
+        "It returns the module itself"
+        model = Model()
+        assert model.train() is model and model.train(False) is model
+
+    def test_error(self):
+        "train('eval') would be true, and mean the opposite: ValueError"
+        expect_error(ValueError, Linear(3, 2).train, "eval", says=["eval"])
+
+
+run_tests(TestModuleTrain)
+
+# %% [markdown]
+# ## Exercise 8: what must be saved
+#
+# A trained model is its numbers. `state_dict` gives them by name: all parameters, and all **buffers**, which
+# are tensors that are not learned but belong to the model (the running mean of module 09's batch norm):
+#
+# ```python
+# self.register_buffer("mean", zeros(3))                         # saved, and moves with the model
+# self.register_buffer("mask", ones(3, 3), persistent=False)     # moves, and can be computed again
+# ```
+#
+# ```
+# Sequential(Normalised(), Linear(3, 2))    ->    0.scale, 0.mean, 1.weight, 1.bias
+# ```
+#
+# Two things differ from exercise 6. A tied parameter comes under *each* of its names, so that a reader who
+# knows only one of them finds it. And the tensors are **copies**. Imagine the alternative: after the best
+# epoch you keep `best = model.state_dict()`, training goes on, writes into the same memory, and at the
+# end `best` is whatever the model is then. (PyTorch does that, and it is a famous trap.)
+#
+# `self.named_modules(remove_duplicate=False)` yields (path, module) for this module (path "") and all
+# below. For one module, `named_parameters(path, recurse=False, ...)` is yours, and
+# `named_buffers(path, recurse=False, ..., saved_only=True)` is given. `Tensor(t)` is a copy without history.
+
+# %%
+class Normalised(Module):
+    "For the tests: a parameter and two buffers"
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", Tensor([1., 2., 3.]))
+        self.register_buffer("mask", Tensor([0.]), persistent=False)
+        self.scale = Parameter([2.])
+
+    def forward(self, x): return (x - self.mean) * self.scale
+
+
+class TestModuleStateDict:
+    """What must be saved"""
+    def test_names(self):
+        "Parameters, then persistent buffers, module by module; what can be computed again is left out"
+        expect(list(Sequential(Normalised(), Linear(3, 2)).state_dict()),
+               ["0.scale", "0.mean", "1.weight", "1.bias"])
+
+    def test_numbers(self):
+        "They are the numbers of the model, as plain tensors that ask for no gradient"
+        layer = Linear(3, 2)
+        state = layer.state_dict()
+        expect(state["weight"], layer.weight.data)
+        assert type(state["weight"]) is Tensor and not state["weight"].requires_grad
+
+    def test_copies(self):
+        "Training goes on, and the saved state stays as it was"
+        model = Sequential(Normalised())
+        state = model.state_dict()
+        overwrite(model[0].scale, np.array([99.]))
+        overwrite(model[0].mean, np.array([99., 99., 99.]))
+        expect(state["0.scale"], [2.])
+        expect(state["0.mean"], [1., 2., 3.], why="detach() shares the memory: copy the numbers")
+
+    def test_tied(self):
+        "A shared parameter comes under each of its names, also inside one module"
+        layer = Linear(3, 3, bias=False)
+        expect(list(Sequential(layer, layer).state_dict()), ["0.weight", "1.weight"])
+        expect(list(Model().state_dict())[:3], ["scale", "tied", "head.weight"])
+
+    def test_prefix(self):
+        "The prefix stands in front as it is"
+        expect(list(Linear(3, 2).state_dict(prefix="encoder.")), ["encoder.weight", "encoder.bias"])
+
+    def test_keep_vars(self):
+        "keep_vars=True gives the parameters and buffers themselves"
+        model = Normalised()
+        state = model.state_dict(keep_vars=True)
+        assert state["scale"] is model.scale and state["mean"] is model.mean
+
+
+run_tests(TestModuleStateDict)
+
+# %% [markdown]
+# ## Exercise 9: and loading it
+#
+# The other direction: write the numbers of a `state_dict` into the tensors of these names. **In place**: an
+# optimiser may hold the parameters, and a tied weight must stay tied. `overwrite(tensor, values)` is given.
+#
+# Names are a contract, and here is where it is broken: the file is of an older version, or of another model.
+# Compare before you write. For Linear(3, 2), which has weight (2, 3) and bias (2,), and a file with weight
+# (2, 4) and a stray "scale":
+#
+# ```
+# RuntimeError: load_state_dict of Linear: bias is missing; scale is unexpected; weight is (2, 4) and must be
+# (2, 3). Is it the state of another model?
+# ```
+#
+# All complaints in one error, since fixing them one by one is no fun with fifty names, and nothing
+# written: a model that is half loaded is worse than one that is not. With `strict=False` missing and
+# unexpected names are only reported, in the result, `IncompatibleKeys(missing, unexpected)`; a wrong shape
+# remains an error, because there is nothing sensible to do.
+
+# %%
+class TestModuleLoadStateDict:
+    """Loading"""
+    def test_round_trip(self):
+        "What one model saved, another of the same shape loads: then both answer alike"
+        one, other = Sequential(Normalised(), Linear(3, 2)), Sequential(Normalised(), Linear(3, 2))
+        overwrite(one[0].mean, np.array([5., 5., 6.]))
+        other.load_state_dict(one.state_dict())
+        x = randn(4, 3)
+        expect(other(x), one(x).data)
+
+    def test_in_place(self):
+        "The parameters stay the same objects in the same memory"
+        layer = Linear(3, 2)
+        parameter, array = layer.weight, layer.weight.data
+        layer.load_state_dict(Linear(3, 2).state_dict())
+        assert layer.weight is parameter and layer.weight.data is array and parameter.requires_grad
+
+    def test_one_error(self):
+        "One error names everything that is wrong, and nothing was written"
+        chain = Sequential(Linear(3, 2))
+        before = chain.state_dict()
+        state = {"0.weight": Tensor(np.ones((2, 4))), "scale": Tensor([1.])}
+        expect_error(RuntimeError, chain.load_state_dict, state,
+                     says=["0.bias", "scale", "0.weight", "(2, 4)", "(2, 3)", "Sequential"])
+        state = {"0.weight": Tensor(np.ones((2, 3)) * 50), "0.bias": Tensor([1., 2., 3.])}
+        expect_error(RuntimeError, chain.load_state_dict, state, says=["0.bias"])
+        expect(chain[0].weight, before["0.weight"].data, why="compare all names before writing any")
+
+    def test_missing_or_unexpected(self):
+        "Strictly, one name too few is an error, and so is one too many"
+        layer = Linear(1, 1)
+        weight, bias = Tensor([[3.]]), Tensor([4.])
+        expect_error(RuntimeError, layer.load_state_dict, {"weight": weight}, says=["bias"])
+        expect_error(RuntimeError, layer.load_state_dict, {"weight": weight, "bias": bias, "old": bias},
+                     says=["old"])
+
+    def test_not_strict(self):
+        "strict=False loads what fits and returns both lists"
+        layer = Linear(1, 1)
+        bias = layer.bias.item()
+        result = layer.load_state_dict({"weight": Tensor([[3.]]), "old": Tensor([1.])}, strict=False)
+        expect(layer.weight, [[3.]])
+        expect(layer.bias.item(), bias)
+        expect(result.missing_keys, ["bias"])
+        expect(result.unexpected_keys, ["old"])
+
+    def test_shapes_always(self):
+        "A wrong shape is an error also with strict=False, even one that would broadcast"
+        expect_error(RuntimeError, Linear(3, 2).load_state_dict, {"bias": Tensor([1.])}, strict=False,
+                     says=["bias", "(1,)", "(2,)"])
+
+    def test_no_computation(self):
+        "Loading is no computation: a recorder hears of no tensor that asks for a gradient"
+        layer, heard = Linear(3, 2), []
+        state = layer.state_dict()
+        before = record_with(lambda op, inputs, *event: heard.extend(inputs))
+        try:
+            layer.load_state_dict(state)
+        finally:
+            record_with(before)
+        assert not any(isinstance(x, Tensor) and x.requires_grad for x in heard), "use overwrite"
+
+
+run_tests(TestModuleLoadStateDict)
+
+# %% [markdown]
+# ## Exercise 10: numbers to begin with
+#
+# A sum of n independent numbers, each a weight of deviation s times an input of deviation 1, has the
+# deviation s √n. Then relu sets half of it to 0, and in the mean square half of it is gone. So one layer
+# multiplies the size of the signal by s √(n/2), and twenty layers multiply it by the twentieth power:
+#
+# ```
+# n = 256   s = 0.01     factor 0.113     after 20 layers   1e-19      nothing left
+#           s = 1        factor 11.3      after 20 layers   1e21       overflow is near
+#           s = 0.0884   factor 1.000     after 20 layers   1
+# ```
+#
+# The one that works is s = √(2/n) (He et al., 2015; by first name, Kaiming). For n = 64 it is 0.1768. In
+# general, where *gain* makes up for what the activation takes away, √2 for relu:
+#
+# $$ s = \frac{\mathrm{gain}}{\sqrt{\mathrm{fan}}} \qquad \mathrm{fan} = \mathrm{in}
+#    \text{ (or out, if the size of the gradient is to be kept instead)} $$
+#
+# `fans(tensor)` gives (fan_in, fan_out) of a weight (out, in), `calculate_gain(nonlinearity, a)` the gain,
+# `normal_(tensor, mean, std, generator)` fills a tensor and returns it: all given in `init_dev.py`, with
+# the sisters of this function.
+
+# %%
+#| export nn.kaiming
+def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+    """Fill a weight with normal numbers of deviation gain / √fan, and return it (He et al., 2015).
+
+    a: the slope below 0 of a leaky relu (0: a plain relu). mode: "fan_in" keeps the size of the signal,
+    "fan_out" that of the gradient. Raises ValueError for another mode.
+
+    >>> round(float(kaiming_normal_(zeros(1000, 64)).data.std()), 2)
+    0.18
+    """
+    ### BEGIN SOLUTION
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"kaiming_normal_: mode is 'fan_in' or 'fan_out', got {mode!r}.")
+    fan = fans(tensor)[mode == "fan_out"]
+    return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(fan), generator)
+    ### END SOLUTION
+
+
+# %%
+class TestKaimingNormal:
+    """Kaiming's start"""
+    def std(self, shape, **how): return float(kaiming_normal_(zeros(*shape), **how).data.std())
+
+    def test_by_hand(self):
+        "64 inputs: deviation √(2/64) = 0.1768, whatever the number of units"
+        expect(self.std((3000, 64)), 0.1768, tol=0.003)
+        expect(self.std((300, 64)), 0.1768, tol=0.006, why="fan_in is the second size of (out, in)")
+
+    def test_fan_out(self):
+        "mode='fan_out' looks at the units: √(2/800) = 0.05"
+        expect(self.std((800, 64), mode="fan_out"), 0.05, tol=0.001)
+
+    def test_gain(self):
+        "Without an activation nothing is lost, and the gain is 1: 0.125. A leaky slope of 1 is none either"
+        expect(self.std((3000, 64), nonlinearity="linear"), 0.125, tol=0.003)
+        expect(self.std((3000, 64), a=1), 0.125, tol=0.003)
+
+    def test_in_place(self):
+        "The tensor itself is filled and returned, also a parameter, which stays one"
+        weight = Parameter(zeros(5, 4))
+        assert kaiming_normal_(weight) is weight
+        assert weight.data.all() and weight.requires_grad
+
+    def test_depth(self):
+        "Through 20 layers with relu the signal keeps its size"
+        manual_seed(1)
+        x = randn(64, 128)
+        for _ in range(20):
+            x = relu(linear(x, kaiming_normal_(zeros(128, 128), nonlinearity="relu")))
+        assert 0.1 < x.data.std() < 10, f"deviation {x.data.std():.1e} after 20 layers"
+
+    def test_errors(self):
+        "A bias has no fan, and there is no mode 'fan'"
+        expect_error(ValueError, kaiming_normal_, zeros(5), says=["(5,)"])
+        expect_error(ValueError, kaiming_normal_, zeros(5, 4), mode="fan", says=["'fan'"])
+
+
+run_tests(TestKaimingNormal)
+
+# %% [markdown]
+# ## Measure
+#
+# Guess first. A signal of size 1 goes through 20 layers of 256 units with relu. What is left of it with
+# weights from N(0, 0.01²), with PyTorch's default (exercise 2), with Kaiming's, with N(0, 1)? And: a layer of
+# 1024 by 1024 needs some time for one row. How much longer does it need for 256 rows?
+
+# %%
+STARTS = {"N(0, 0.01²)": lambda w: normal_(w, 0.0, 0.01), "PyTorch's default": lambda w: w,
+          "Kaiming": lambda w: kaiming_normal_(w, nonlinearity="relu"), "N(0, 1)": normal_}
+
+
+@measure
+def twenty_layers():
+    shades = " .:-=+*#%@"
+    print(f"{'':18}layer   deviation   where the numbers lie: 1e-20 ... 1 ... 1e+20")
+    for name, start in STARTS.items():
+        x = randn(256, 256)
+        for depth in range(1, 21):
+            layer = Linear(256, 256, bias=False)
+            start(layer.weight)
+            x = relu(layer(x))
+            if depth in (1, 10, 20):
+                powers = np.log10(x.data[x.data > 0].astype("float64"))
+                bars = np.histogram(powers, bins=42, range=(-21, 21))[0] / len(powers)
+                text = "".join([shades[min(9, math.ceil(bar * 20))] for bar in bars])
+                print(f"{name:18}{depth:5}   {x.data.std():9.1e}   |{text}|")
+
+
+@measure
+def one_row_and_many():
+    layer = Linear(1024, 1024)
+    one, many = [timed(layer, randn(rows, 1024)) for rows in (1, 256)]
+    print(f"1 row {one * 1e6:.0f} us, 256 rows {many * 1e6:.0f} us: {many / 256 * 1e6:.0f} us each")
+
+
+# %% [markdown]
+# Each layer multiplies the size by the same factor, so the logarithm moves by equal steps: to the left with
+# small weights, to the right with large ones. Only Kaiming's stands still. PyTorch's default loses a factor of
+# √6 a layer, some 10⁸ in 20. Networks of that depth learn anyway, because later modules normalise the
+# signal between layers (09, 13); without that, they need a start like Kaiming's.
+#
+# The second: 256 rows take far less than 256 times as long. One row reads 4 MB of weights and does two
+# operations with each number; the row is over before the memory is. 256 rows read the same 4 MB and use each
+# number 256 times. It is why batches exist, and why module 15 finds that a model that writes one word at a
+# time is limited by memory. On your machine the ratio may be 3 or 10; it will not be 1.
+#
+# ## Reflect
+#
+# Answer in a sentence or two each, then compare with `## reflection-1` and so on in HINTS.md.
+#
+# 1. What happens if all weights and biases of a network with relu begin at zero?
+# 2. Why does dropout scale in training, and not in use?
+# 3. Would you save a model as a whole object (`pickle`), or as a dictionary of arrays?
+#
+# ## Where this code lives
+#
+# `tito export 03` writes it to `tinytorch/nn/`: `module.py` (Module, Sequential), `layers.py` (linear and the
+# layers), `kaiming.py`, and beside them what was given: `module_base.py`, `parameter.py`, `initializers.py`,
+# `containers.py` (ModuleList, ModuleDict, ParameterList, ParameterDict) and `activation_layers.py`: ReLU,
+# Softmax and the like, a few lines each, now that functions of module 02 can be links of a chain.
+#
+# ```python
+# import tinytorch as torch
+# from tinytorch import nn
+# model = nn.Sequential(nn.Flatten(), nn.Linear(64, 32), nn.ReLU(), nn.Dropout(0.1), nn.Linear(32, 10))
+# print(model, sum(p.numel() for p in model.parameters()))
+# ```
+#
+# Module 06 asks a model for its parameters, 07 for its state; every layer from 09 on is a `Module`.
+#
+# So who keeps the list of the opening? Nobody: it is found when it is wanted, and an array that is in the
+# model is in the list.
+#
+# In the real world: PyTorch's `nn.Module` sorts attributes into three dictionaries (parameters, buffers,
+# modules) when they are assigned, and finds them again in `__getattr__`. The one thing it does differently:
+# a plain list of layers stays invisible to it, and you must write `nn.ModuleList`. Ours knows that class
+# too, for programs written for PyTorch.

@@ -1,0 +1,98 @@
+# Generated from modules/05_autograd/activation_rules_dev.py by tito export. Edit the lesson, not this file.
+# source sha256 2d4f4a76c4403ae68fa333fd750c354098e6e17cf13bd9123090201f6f8987ba  body sha256 edaaf0ff4959c3f1f3a1051476b6bc666995190b0119db8b5e8edd21fa51d4ce  # noqa: E501
+"""core.activation_rules: built in module 05_autograd."""
+
+import math
+
+import numpy as np
+
+from tinytorch.core.autograd import composite, vjp
+from tinytorch.core.math import erf, sum
+from tinytorch.core.op import op
+from tinytorch.nn.activations import (
+    gelu,
+    leaky_relu,
+    log_softmax,
+    relu,
+    sigmoid,
+    silu,
+    softmax,
+    softplus,
+    tanh,
+)
+from tinytorch.nn.more_activations import hardtanh_op
+
+__all__ = ["gelu_slope", "through"]
+
+
+@op
+def through(g, mask):
+    """g where `mask` is true, else 0, also of inf and nan."""
+    return (g.view(f"i{g.itemsize}") * mask).view(g.dtype)
+
+
+@vjp(through)
+def _(out, g, mask): return lambda h: (through(h, mask),)
+@vjp(relu)
+def _(out, x): return lambda g: (through(g, out > 0),)
+@vjp(hardtanh_op)
+def _(out, x, min_val=-1.0, max_val=1.0):
+    inside = (x > min_val) & (x < max_val)
+    return lambda g: (through(g, inside),)
+@vjp(leaky_relu)
+def _(out, x, negative_slope=0.01):
+    positive = x > 0
+    return lambda g: (through(g, positive) + through(g * negative_slope, ~positive),)
+
+
+@vjp(sigmoid)
+def _(out, x): return lambda g: (g * (out * (1 - out)),)
+@vjp(tanh)
+def _(out, x): return lambda g: (g * (1 - out * out),)
+@vjp(softplus)
+def _(out, x, beta=1.0, threshold=20.0):       # above the threshold the slope is 1: True in the maximum
+    return lambda g: (g * np.maximum(sigmoid(x * beta), x * beta > threshold),)
+@vjp(silu)
+def _(out, x):
+    def pull(g):
+        gate = sigmoid(x)
+        return (g * (gate * (1 + x * (1 - gate))),)
+    return pull
+
+
+@op
+def gelu_slope(x, gate, approximate):
+    """The derivative of gelu at x, from the gate that its forward kept."""
+    x = x.astype(gate.dtype, copy=False)             # float16: the gate is float32
+    if approximate == "none":
+        slope = x * x
+        slope *= -0.5
+        np.exp(slope, out=slope)
+        slope *= 1 / math.sqrt(2 * math.pi)
+    else:
+        c = 2 * math.sqrt(2 / math.pi)
+        slope = x * x
+        slope *= 3 * 0.044715 * c
+        slope += c
+        slope *= gate
+        slope *= 1 - gate
+    slope *= x
+    slope += gate
+    return slope
+
+
+@vjp(gelu)
+def _(kept, x, approximate="none"):
+    slope = gelu_slope(x, kept[1], approximate)
+    return lambda g: (g * slope,)
+@composite(gelu)
+def _(x, approximate="none"):
+    if approximate == "none":
+        return x * (0.5 * (1 + erf(x * math.sqrt(0.5))))
+    return x * sigmoid(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x))
+
+
+@vjp(softmax)
+def _(out, x, dim, dtype=None): return lambda g: (out * (g - sum(g * out, dim, True)),)
+@vjp(log_softmax)
+def _(out, x, dim, dtype=None): return lambda g: (g - np.exp(out) * sum(g, dim, True),)

@@ -1,0 +1,113 @@
+# Generated from modules/03_layers/layers_dev.py by tito export. Edit the lesson, not this file.
+# source sha256 07358dbc5b7a795a679798873a98bcc88adf241a2c28220279f365fea9a5494f  body sha256 54cdcbdcb03649a22a2e14e9302e853778b3d1bbde818b3f6407a8bea2c73104  # noqa: E501
+"""nn.module: built in module 03_layers."""
+
+from tinytorch.core.tensor import Tensor
+from tinytorch.nn.module_base import IncompatibleKeys, ModuleBase, Numbered, dotted, members
+from tinytorch.nn.parameter import Parameter, overwrite
+
+__all__ = ["Module", "Sequential"]
+
+
+class Module(ModuleBase):
+    """A layer, or a model made of layers. Assign parameters and modules as attributes, write `forward`.
+
+    >>> class Scale(Module):
+    ...     def __init__(self): self.factor = Parameter([2.])
+    ...     def forward(self, x): return x * self.factor
+    >>> Scale()(Tensor([3.]))
+    tensor([6.])
+    """
+    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+        """Yield (name, parameter): the module's own parameters first, then those of its children.
+
+        The name is the path to it below `prefix`: "1.weight". A parameter that is reached twice comes
+        once, under its first name, unless `remove_duplicate` is False. recurse=False: only its own.
+
+        >>> [name for name, p in Sequential(Linear(3, 2), Sequential(Linear(2, 1))).named_parameters()]
+        ['0.weight', '0.bias', '1.0.weight', '1.0.bias']
+        """
+        found = [(dotted(prefix, name), p) for name, p in members(self) if isinstance(p, Parameter)]
+        for name, child in members(self):
+            if recurse and isinstance(child, Module):
+                found += child.named_parameters(dotted(prefix, name), True, remove_duplicate)
+        seen = set()
+        for name, parameter in found:
+            if parameter not in seen or not remove_duplicate:
+                seen.add(parameter)
+                yield name, parameter
+
+    def train(self, mode=True):
+        """Set `training` to mode here and in every module below; returns self.
+
+        A module that overrides `train` is asked, not overruled. Raises ValueError if mode is no bool.
+
+        >>> Sequential(Dropout(0.1)).train(False)[0].training
+        False
+        """
+        if not isinstance(mode, bool):
+            raise ValueError(f"train({mode!r}): the mode is True for training or False for evaluation.")
+        self.training = mode
+        for child in self.children():
+            child.train(mode)
+        return self
+
+    def state_dict(self, *, prefix="", keep_vars=False):
+        """{name: tensor} of all that must be saved: each module's parameters, then its persistent buffers.
+
+        The tensors are copies without history: training goes on and does not change them. (PyTorch hands
+        out its live memory here, and a saved "best" state is then overwritten by the next step.) With
+        `keep_vars` they are the parameters and buffers themselves. One that has two names comes under
+        both. prefix: put in front of every name.
+
+        >>> {name: tensor.shape for name, tensor in Linear(3, 2).state_dict().items()}
+        {'weight': (2, 3), 'bias': (2,)}
+        """
+        state = {}
+        for path, module in self.named_modules(remove_duplicate=False):
+            state.update(module.named_parameters(path, recurse=False, remove_duplicate=False))
+            state.update(module.named_buffers(path, recurse=False, remove_duplicate=False, saved_only=True))
+        return {prefix + name: t if keep_vars else Tensor(t) for name, t in state.items()}
+
+    def load_state_dict(self, state_dict, strict=True):
+        """Write the numbers of `state_dict` (tensors or arrays by name) into the tensors of these names.
+
+        Returns (missing_keys, unexpected_keys): names that only the model has, and that only the
+        state_dict has. Raises RuntimeError if a shape differs or, being strict, if there are such names.
+        The error lists every name that is wrong, and then nothing has been written.
+
+        >>> Linear(3, 2).load_state_dict(Linear(3, 2).state_dict())
+        <All keys matched successfully>
+        """
+        mine = self.state_dict(keep_vars=True)
+        missing = [name for name in mine if name not in state_dict]
+        unexpected = [name for name in state_dict if name not in mine]
+        wrong = [f"{name} is missing" for name in missing] + [f"{name} is unexpected" for name in unexpected]
+        wrong = wrong if strict else []
+        wrong += [f"{name} is {state_dict[name].shape} and must be {mine[name].shape}" for name in mine
+                  if name in state_dict and state_dict[name].shape != mine[name].shape]
+        if wrong:
+            raise RuntimeError(f"load_state_dict of {type(self).__name__}: {'; '.join(wrong)}. "
+                               "Is it the state of another model?")
+        for name in mine:
+            if name in state_dict:
+                overwrite(mine[name], state_dict[name])
+        return IncompatibleKeys(missing, unexpected)
+
+
+class Sequential(Numbered, Module):
+    """A chain of modules: the output of one is the input of the next.
+
+    modules: the links in order, or one dictionary {name: module}.
+    """
+    def __init__(self, *modules):
+        super().__init__()
+        named = modules[0] if len(modules) == 1 and isinstance(modules[0], dict) else None
+        for name, module in named.items() if named is not None else enumerate(modules):
+            self.add_module(str(name), module)
+
+    def forward(self, x):
+        """What comes out of the last module when x goes into the first; x itself if there is none."""
+        for layer in self:
+            x = layer(x)
+        return x
