@@ -5,13 +5,14 @@ import hashlib
 import re
 from dataclasses import dataclass
 from difflib import unified_diff
+from functools import lru_cache
 from pathlib import Path
 
 from tito.errors import TitoError
 from tito.imports import WIDTH, block
 from tito.resolve import Needs, resolve
 from tito.stubs import builder
-from tito.targets import Dev, Target, code_lines, read_dev, read_module
+from tito.targets import Dev, Target, code_lines, read_dev, read_module, read_source
 from tito.workspace import Module, Workspace, read_text, write_text
 
 _HASHES = re.compile(r"# source sha256 ([0-9a-f]{64})  body sha256 ([0-9a-f]{64})")
@@ -113,7 +114,7 @@ def _diff(workspace: Workspace, path: Path, old: str, new: str) -> str:
 
 def state(workspace: Workspace, module: Module) -> str:
     """"exported", "changed" (the lesson, since its export) or "open" (not exported yet)."""
-    current = {_sha(dev.text) for dev in read_module(workspace, module)}
+    current = {_sha(read_source(workspace, path)[2]) for path in module.dev_files}
     names = [n for path in module.dev_files for n in _named_targets(path)]
     files = [workspace.target(name) for name in dict.fromkeys(names)]
     if not files or not all(path.is_file() and built_by(path) == module.name for path in files):
@@ -279,13 +280,20 @@ def map_line(workspace: Workspace, file: Path, line: int) -> tuple[Path, int] | 
     if module is None:
         return None
     try:
-        dev, lines = _plan(workspace, module).get(file, (None, []))
+        texts = tuple(read_source(workspace, path)[2] for path in module.dev_files)
+        dev, lines = _planned(workspace, module, texts).get(file, (None, []))
     except TitoError:
         return None  # the lesson has changed and cannot be exported now
     if dev is None or not says(file, _text(lines)) or not 0 < line <= len(lines):
         return None
     origin = lines[line - 1][1]
     return (dev.path, origin) if origin else None
+
+
+@lru_cache(maxsize=32)
+def _planned(workspace: Workspace, module: Module, texts: tuple[str, ...]):
+    """The plan of these texts: a traceback asks for it at each of its lines."""
+    return _plan(workspace, module)
 
 
 _FRAME = re.compile(r'File "([^"\n]*[\\/]tinytorch[\\/][^"\n]*\.py)", line (\d+)')
@@ -300,6 +308,16 @@ def map_traceback(text: str, workspace: Workspace | None = None) -> str:
             found = map_line(workspace or Workspace.find(file.parent), file, line)
         except (TitoError, OSError):
             found = None
-        return f'File "{found[0]}", line {found[1]}' if found else match.group()
+        return _shown(*found) if found else match.group()
 
     return _FRAME.sub(place, text)
+
+
+def _shown(path: Path, line: int) -> str:
+    """A place as tracebacks write it; in a notebook lines are counted in their cell."""
+    if path.suffix == ".ipynb":
+        from tito.notebook import read_notebook
+
+        cells = read_notebook(path.read_bytes(), f'File "{path}"')
+        return [cell for cell in cells if cell.line <= line][-1].at(line)
+    return f'File "{path}", line {line}'

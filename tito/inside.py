@@ -144,8 +144,9 @@ def run_tests(job: dict, tell: Tell, alarm: Callable, first: bool = False) -> No
     os.chdir(root)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # others' plugins: slow, and none is needed
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(Path(job["scratch"], "hypothesis"))
-    options = ["--assert=plain", "--import-mode=importlib", "--rootdir", root, "-c", ini,
-               "-p", "no:cacheprovider", "-p", "no:faulthandler", "-o", "python_files=test_*.py"]
+    options = ["--assert=plain", "--import-mode=importlib", "--continue-on-collection-errors",
+               "--rootdir", root, "-c", ini, "-o", "python_files=test_*.py",
+               "-p", "no:cacheprovider", "-p", "no:faulthandler"]
     with contextlib.redirect_stdout(_Paper()):
         pytest.main([*options, *(["-x"] if first else []), job["tests"]],
                     plugins=[_Reporter(root, tell, alarm)])

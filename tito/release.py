@@ -12,7 +12,7 @@ from pathlib import Path
 from tito import export, stubs
 from tito.errors import TitoError
 from tito.source import SOLUTION, parse, read_percent, regions, strip
-from tito.targets import read_dev
+from tito.targets import read_dev, read_module
 from tito.workspace import Module, Workspace, read_text, write_text
 
 TELLING = 20  # characters from which a line of a solution would give it away
@@ -189,18 +189,26 @@ def _package(source: Workspace, course: Workspace, start: int) -> None:
     """The faces as they are; each target as its reference (before `start`) or as a stub."""
     targets: set[Path] = set()
     for module in source.modules:
-        for path, text in export.plan(source, module).items():
-            target = path.relative_to(source.package)
-            targets.add(target)
-            if module.number >= start:
-                by = stubs.builder(text)
-                text = stubs.text(".".join(target.with_suffix("").parts), by)
-            write_text(course.package / target, text)
+        given = module.number < start
+        files = export.plan(source, module) if given else _stubs(source, module)
+        for path, text in files.items():
+            targets.add(path.relative_to(source.package))
+            write_text(course.package / path.relative_to(source.package), text)
     for path in sorted(source.package.rglob("*")):
         inner = path.relative_to(source.package)
         hidden = any(part.startswith(".") or part == "__pycache__" for part in inner.parts)
         if path.is_file() and inner not in targets and not hidden and not _is_built(path):
             _copy(path, course.package / inner)
+
+
+def _stubs(source: Workspace, module: Module) -> dict[Path, str]:
+    return {
+        source.target(name): stubs.text(
+            name, stubs.Builder(module.name, module.number, dev.path.name, True)
+        )
+        for dev in read_module(source, module)
+        for name in dev.targets
+    }
 
 
 def _is_built(path: Path) -> bool:

@@ -23,7 +23,7 @@ class Check:
 
     @property
     def label(self) -> str:
-        return f"{self.group}.{self.name}"
+        return f"{self.group}.{self.name}" if self.name else self.group
 
 
 @dataclass(frozen=True)

@@ -80,16 +80,16 @@ def read_module(workspace: Workspace, module: Module) -> list[Dev]:
 
 
 def read_dev(workspace: Workspace, path: Path) -> Dev:
-    return _dev(*_text_and_cells(workspace, path))
+    return _dev(*read_source(workspace, path))
 
 
 def read_cells(workspace: Workspace, path: Path) -> list[Cell]:
     """The cells of one dev file."""
-    return _text_and_cells(workspace, path)[3]
+    return read_source(workspace, path)[3]
 
 
-def _text_and_cells(workspace, path):
-    """(path, label, text, cells) of the source that counts."""
+def read_source(workspace: Workspace, path: Path) -> tuple[Path, str, str, list[Cell]]:
+    """(path, label, text, cells) of a dev file, of the form that counts; nothing is checked."""
     text, notebook = path.with_suffix(".py"), path.with_suffix(".ipynb")
     both = text.is_file() and notebook.is_file()
     if both and workspace.prefer is None:

@@ -141,14 +141,14 @@ class WriteLog:
     all: whoever is newer than that need not look further.
     """
     def __init__(self):
-        self.clock, self.last, self._written = itertools.count(0, -1), 1, {}
+        self.tick, self.last, self._written = itertools.count(0, -1).__next__, 1, {}
 
     def note(self, array):
         """`array` was written just now."""
         memory = _memory(array)
         if len(self._written) > 10_000:
             self._written = {k: v for k, v in self._written.items() if v[1]() is not None}
-        self.last = next(self.clock)
+        self.last = self.tick()
         self._written[id(memory)] = self.last, weakref.ref(memory)
 
     def since(self, array, order):

@@ -50,12 +50,26 @@ def record_with(recorder, everywhere=False):
 
 
 METHODS = {}                       # functions that tensors have as methods too, by name
+_SPELLINGS = {"axis": "dim", "keepdims": "keepdim"}
 
 
 def method(function):
     """Offer `function(tensor, ...)` also as `tensor.function(...)`."""
-    METHODS[function.__name__] = function
+    METHODS[function.__name__] = function = spelled(function)
     return function
+
+
+def spelled(function):
+    """`function`, which knows `dim` and `keepdim`, with NumPy's words for them understood as well."""
+    names = inspect.signature(function).parameters
+    if not {"dim", "keepdim"}.intersection(names):
+        return function
+    spellings = {**dict(zip(("input", "other"), names)), **_SPELLINGS}
+
+    @functools.wraps(function)
+    def understood(*args, **kwargs):
+        return function(*args, **{spellings.get(name, name): value for name, value in kwargs.items()})
+    return understood
 
 
 # %% [markdown]
@@ -115,9 +129,6 @@ class OpBase:
         return register
 
     def __repr__(self): return f"<op {self.name}>"
-
-
-_SPELLINGS = {"axis": "dim", "keepdims": "keepdim"}
 
 
 # %% [markdown]
@@ -194,6 +205,11 @@ class TensorBase:
     def __imul__(self, y): return self._take_over(METHODS["multiply"](self, y))
     def __itruediv__(self, y): return self._take_over(METHODS["divide"](self, y))
     def __ipow__(self, p): return self._take_over(METHODS["pow"](self, p))
+    def __ifloordiv__(self, y): return self._take_over(METHODS["floor_divide"](self, y))
+    def __imod__(self, y): return self._take_over(METHODS["remainder"](self, y))
+    def __iand__(self, y): return self._take_over(METHODS["bitwise_and"](self, y))
+    def __ior__(self, y): return self._take_over(METHODS["bitwise_or"](self, y))
+    def __ixor__(self, y): return self._take_over(METHODS["bitwise_xor"](self, y))
 
     # Everything else: functions registered as methods, and `name_`, the same written in place
     def __getattr__(self, name):

@@ -84,7 +84,7 @@ def explained(error, name, arrays):
                             "must be equal, or one of them 1.")
     if isinstance(error, (ValueError, OverflowError)):
         return RuntimeError(f"{name} of shapes {shapes}: {error}.")
-    if isinstance(error, TypeError) and "ufunc" in str(error) or "boolean" in str(error):
+    if isinstance(error, TypeError) and ("ufunc" in str(error) or "boolean" in str(error)):
         return RuntimeError(f"{name} is not defined for {' and '.join([str(a.dtype) for a in typed])}: "
                             f"{error}.")
     return error

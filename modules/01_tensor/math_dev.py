@@ -16,7 +16,7 @@ import numpy as np
 
 from tinytorch.core import ops
 from tinytorch.core.backend import array_module, is_array
-from tinytorch.core.base import METHODS, method
+from tinytorch.core.base import METHODS, method, spelled
 from tinytorch.core.dtypes import bool_, float32, int64
 from tinytorch.core.op import op
 from tinytorch.core.tensor import Tensor
@@ -390,9 +390,11 @@ def std(x, dim=None, correction=1, keepdim=False, unbiased=None):
     return deviation(x, *_spread(dim, correction, unbiased), keepdim)
 
 
+@spelled
 def var_mean(x, dim=None, correction=1, keepdim=False, unbiased=None):
     dim, correction = _spread(dim, correction, unbiased)
     return ops.var(x, dim, correction, keepdim), ops.mean(x, dim, keepdim)
+@spelled
 def std_mean(x, dim=None, correction=1, keepdim=False, unbiased=None):
     dim, correction = _spread(dim, correction, unbiased)
     return deviation(x, dim, correction, keepdim), ops.mean(x, dim, keepdim)

@@ -29,15 +29,18 @@ def tensor_text(tensor):
     if device_of(tensor.data) != CPU:
         notes.append(f"device='{device_of(tensor.data)}'")
     if array.dtype not in ("float32", "int64", "bool") or array.size == 0 and array.dtype != "float32":
-        notes.append(f"dtype={array.dtype}")
+        notes.append(f"dtype=torch.{array.dtype}")
     if tensor.node is not None:
         notes.append(f"grad_fn=<{tensor.node.name}>")
     elif tensor.requires_grad:
         notes.append("requires_grad=True")
     text = "tensor(" + body
+    used = len(text) - text.rfind("\n") + 1           # of the last line, and room for a comma
     for note in notes:
-        last = text[text.rfind("\n") + 1:]
-        text += ("," + "\n" + " " * 7 if len(last) + len(note) + 2 > WIDTH else ", ") + note
+        used, gap = used + 2 + len(note), ", "
+        if used > WIDTH:
+            used, gap = 7 + len(note), ",\n" + " " * 7
+        text += gap + note
     return text + ")"
 
 
@@ -68,7 +71,7 @@ def _formatter(numbers):
         write = lambda x: f"{x:.0f}." if math.isfinite(x) else str(x)            # noqa: E731
     else:
         write = f"{{:.{PRECISION}f}}".format
-    width = max([len(write(x)) for x in numbers.tolist()])
+    width = max([len(write(x)) for x in numbers.tolist() if math.isfinite(x) and x != 0], default=1)
     return lambda x: write(x).rjust(width)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from tinytorch.core import ops
 from tinytorch.core.backend import array_module, device, device_of, is_array, shares_memory, to_device
-from tinytorch.core.base import METHODS, method
+from tinytorch.core.base import METHODS, method, spelled
 from tinytorch.core.dtypes import bool_, float16, float32, float64, int8, int32, int64, uint8
 from tinytorch.core.reductions import found
 from tinytorch.core.op import op
@@ -200,6 +200,11 @@ def unfold(x, dimension, size, step):
     return movedim(windows, dim + 1, -1) if x.ndim else windows.reshape(-1)
 
 
+for _function in (view, view_as, reshape_as, permute, t, movedim, flatten, unflatten, squeeze, unsqueeze,
+                  expand, expand_as, broadcast_to, narrow, select):
+    _function.view = True                             # so that there is no `squeeze_`: memory keeps its shape
+
+
 # %% [markdown]
 # ## Copies in another order
 #
@@ -309,6 +314,7 @@ def join(*parts, dim=0):
     return array_module(parts[0]).concatenate(parts, dim)
 
 
+@spelled
 def cat(tensors, dim=0):
     """Tensors one after the other along a dimension that is there; the other sizes must agree."""
     return join(*_tensors("cat", tensors), dim=dim)
@@ -328,6 +334,7 @@ def _tensors(name, tensors):
 def stack_up(*parts, dim=0): return array_module(parts[0]).stack(parts, dim)
 
 
+@spelled
 def stack(tensors, dim=0):
     """Tensors of one shape, one beside the other along a new dimension."""
     if not tensors:
@@ -770,8 +777,9 @@ def searchsorted(sorted_sequence, values, right=False, side=None, sorter=None, o
         raise RuntimeError(f"searchsorted of {numbers.shape} in {sequence.shape}: all sizes but the last must "
                            "agree.")
     else:
-        rows = zip(sequence.reshape(-1, sequence.shape[-1]), numbers.reshape(-1, numbers.shape[-1]))
-        out = xp.stack([xp.searchsorted(row, v, side=side) for row, v in rows]).reshape(numbers.shape)
+        out = xp.empty(numbers.shape, int64)
+        for row in np.ndindex(numbers.shape[:-1]):
+            out[row] = xp.searchsorted(sequence[row], numbers[row], side=side)
     return Tensor._of(xp.asarray(out, int32 if out_int32 else int64))
 
 

@@ -103,7 +103,7 @@ class Op(OpBase):
             out = tuple([Tensor._of(array) for array in result])
         else:
             array = result[0] if self.keeps else result
-            if array.dtype is not float32 or not array.shape:   # anything but an ordinary array
+            if array.dtype is not float32 or not array.ndim:   # anything but an ordinary array
                 array = settle(array, arrays, self.promote)
                 if not self.keeps:
                     result = array
@@ -571,7 +571,7 @@ def counted(shape, dim):
     """
     dim = axes(dim)
     dims = range(len(shape)) if dim is None else dim if isinstance(dim, tuple) else (dim,)
-    return math.prod([shape[d] for d in dims])
+    return math.prod([shape[d] for d in dims]) if shape else 1
 
 
 @op(method=True)
@@ -1040,8 +1040,8 @@ class Tensor(TensorBase):
         self.requires_grad, self.grad, self.node, self.origin = False, None, None, None
         self.requires_grad_(requires_grad)
 
-    @classmethod
-    def _of(cls, array):
+    @staticmethod
+    def _of(array):
         """A tensor around `array` itself, unchecked and without a copy: what ops use."""
         tensor = object.__new__(Tensor)
         tensor.data, tensor.requires_grad = array, False
@@ -1085,7 +1085,7 @@ class Tensor(TensorBase):
 # * *dtype.* NumPy and PyTorch disagree on some results: int64 * 2.5, or the sum of a float32 array, which
 #   NumPy gives as a plain number without an array around it. `settle(array, arrays, self.promote)` gives
 #   what PyTorch would give. It costs a microsecond, so call it only for what is not an ordinary float32
-#   array: `array.dtype is not float32 or not array.shape`. The recorder hears the settled result.
+#   array: `array.dtype is not float32 or not array.ndim`. The recorder hears the settled result.
 # * *Views.* If `self.view` and there is a recorder: `self.remember(inputs, params, out)` before it is
 #   told. It notes what the result is a view of, so that a later write into one is known to the other.
 

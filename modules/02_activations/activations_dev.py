@@ -43,13 +43,13 @@ def two_layers():
 #
 # What must stand between two layers so that they do not fall together into one? Something that is not
 # straight, and that is all: a function of one number, applied to every number by itself. It is called
-# an *activation*. You write eight of them. Seven bend each number alone; softmax looks at a whole row,
-# because it turns scores into shares. The last of them is the one whose carelessness costs people
-# nights: it takes the logarithm of a number that is already 0.
+# an *activation*. You write six of them, and after them softmax and its logarithm, which look at a whole
+# row, because they turn scores into shares. The formulas are short. What takes care is that no input, be
+# it 1000 or -1000, makes nonsense of them.
 #
-# Each is an op as in module 01, a function on arrays. Some carry a second decorator from `floats_dev.py`
+# Each is an op as in module 01, a function on arrays. Most carry a second decorator from `floats_dev.py`
 # (given): it refuses integers where PyTorch does and computes float16 in float32. So inside your function
-# x is always an array of float32 or float64.
+# x is then an array of float32 or float64.
 #
 # ## Exercise 1: relu
 #
@@ -196,7 +196,7 @@ run_tests(TestLeakyRelu)
 # $$ \sigma(x) = \frac{1}{1 + e^{-x}} \qquad \sigma(2) = \frac{1}{1 + 0.1353} = 0.8808 \qquad
 #    \sigma(-2) = \frac{1}{1 + 7.3891} = 0.1192 $$
 #
-# Now x = -1000: e^1000 has 434 digits, float32 ends at e^88.7 and float64 at e^709. What NumPy gives is
+# Now x = -1000: e^1000 has 435 digits, float32 ends at e^88.7 and float64 at e^709. What NumPy gives is
 # inf and a warning. Multiply top and bottom by e^x, and the same number reads
 #
 # $$ \sigma(x) = \frac{e^{x}}{1 + e^{x}} $$
@@ -816,7 +816,7 @@ def draw_six_curves():
 #
 # Guess before you run; write your guesses into the two variables.
 #
-# 1. In nanoseconds per number, relu takes about one third. How many does gelu (tanh form) take? And how
+# 1. relu takes half a nanosecond per number, give or take. How many does gelu (tanh form) take? And how
 #    many with `x**3` in place of the product?
 # 2. x takes 4 MB. How much *new* memory does your softmax hold at its peak, the result included? And the
 #    formula typed straight from the book, with two exponentials?
@@ -857,18 +857,19 @@ def what_softmax_holds():
 
 
 # %% [markdown]
-# What must hold on any machine: relu is the cheapest by far, since the exponential is the expensive part
-# of the others. `x**3` makes gelu several times slower, because NumPy has no special case for a cube and
-# calls a general power for every number, about exp(3 log x). And `np.where` in the sigmoid costs more
-# than the exponential saved: choosing by a random mask is a guess that the processor gets wrong half of
-# the time. The solution chooses by `np.maximum` instead, which needs no guess. Stability still has its
-# price against 1 / (1 + exp(-x)), about one and a half times.
+# What must hold on any machine: relu does one comparison and mostly waits for memory. `x**3` makes gelu
+# several times slower, because NumPy has no special case for a cube and calls a general power for every
+# number. In the sigmoid, `np.where` costs more than all the rest together: the signs are random, so the
+# processor's guess which way to go is wrong half of the time. `np.maximum` needs no guess. Stability
+# still has a price against 1 / (1 + exp(-x)): some more passes over the array. And erf is the reason why
+# anybody ever wanted the tanh form.
 #
-# A softmax needs the result and nothing else of that size: 4 MB if everything after the subtraction
+# A softmax needs its result and nothing else of that size: 4 MB if everything after the subtraction
 # happens in place, 8 MB with one more array, 12 MB from the book. In module 12 x will be the scores of
 # every word with every word, and this will decide how long a text may be.
 #
-# What may differ: how much slower tanh is than an exponential, and all the digits.
+# What may differ: tanh, which on some processors costs hardly more than relu and on others twice an
+# exponential; and all the digits.
 #
 # ## Reflect
 #
@@ -895,8 +896,8 @@ def what_softmax_holds():
 # Module 03 wraps them as layers, 04 takes log_softmax and softplus into its losses, 12 softmax into
 # attention. Module 18 writes gelu and softmax as one pass over memory each.
 #
-# In the real world: PyTorch's CPU softmax finds the maximum, exponentiates and sums row by row, so that a
-# row stays in the processor's cache between the steps; ours takes one step for the whole array and then
-# the next. Same formula, same numbers, fewer trips to memory. On a GPU it goes further and computes
-# maximum and sum in a single pass, correcting the sum whenever a larger score turns up. You will write
-# that in module 12.
+# In the real world: PyTorch's CPU softmax takes maximum, exponentials and sum of one row before it turns
+# to the next, so that the row stays in the processor's cache; ours does one step for the whole array and
+# then the next step. Same formula, same numbers, fewer trips to memory. FlashAttention goes further: it
+# finds maximum and sum in a single pass and corrects the sum whenever a larger score turns up. You will
+# write that in module 12.

@@ -140,18 +140,21 @@ class ModuleBase:
 
     # Attributes: what was a parameter, a module or a buffer stays one
     def __setattr__(self, name, value):
-        old = self.__dict__.get(name)
-        if isinstance(old, (Parameter, ModuleBase)) and not isinstance(value, (Parameter, ModuleBase, type(None))):
-            kind, wanted = ("parameter", "Parameter") if isinstance(old, Parameter) else ("module", "Module")
-            raise TypeError(f"cannot assign {type(value).__name__} to {kind} {name!r} of {type(self).__name__}: "
-                            f"it must be a {wanted} or None. To change numbers, write into it: "
-                            f"{name}.detach().copy_(values).")
-        if name in self._persistent and not isinstance(value, (Tensor, type(None))):
-            raise TypeError(f"cannot assign {type(value).__name__} to buffer {name!r} of "
-                            f"{type(self).__name__}: it must be a Tensor or None.")
-        if name in self._persistent and isinstance(value, Parameter):
+        if name in self.__dict__ and value is not None and not isinstance(value, (Parameter, ModuleBase)):
+            self._check_kind(name, value)
+        if name in self._persistent and isinstance(value, (Parameter, ModuleBase)):
             self._forget_buffer(name)
         object.__setattr__(self, name, value)
+
+    def _check_kind(self, name, value):
+        """Refuse a value that would make something else of a parameter, a module or a buffer."""
+        old, buffer = vars(self)[name], name in self._persistent
+        if not isinstance(old, (Parameter, ModuleBase)) and not (buffer and not isinstance(value, Tensor)):
+            return
+        kind = "Tensor" if buffer else "Parameter" if isinstance(old, Parameter) else "Module"
+        raise TypeError(f"cannot assign {type(value).__name__} to {name!r} of {type(self).__name__}, which is "
+                        f"a {kind}: it must be another one, or None. To change the numbers of a parameter, "
+                        f"write into it: {name}.detach().copy_(values).")
 
     def __delattr__(self, name):
         object.__delattr__(self, name)

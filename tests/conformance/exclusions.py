@@ -78,7 +78,8 @@ EXCLUSIONS = [
               "The method of a Python number is Python's.", "errors"),
     Exclusion("add mul where", has_no_tensor, "An operation called without tensors answers without "
               "them: gradient rules call operations on arrays.", "values"),
-    Exclusion("*", begins_with_number, "An operation takes a number for its first operand.", "errors"),
+    Exclusion("*", begins_with_number,
+              "An operation takes a number for its first operand.", "errors"),
     Exclusion("fmax fmin hypot maximum minimum logical_and logical_or logical_xor atan2",
               ends_with_number, "An operation takes a number for its second operand.", "errors"),
     Exclusion("*", dimensions_above(64), "NumPy arrays have at most 64 dimensions.", "errors"),

@@ -94,7 +94,7 @@ def test_a_file_in_full(course):
         def area(r):
             """Of a circle."""
             ### BEGIN SOLUTION
-            return math.pi * np.square(r)  
+            return math.pi * np.square(r)\x20\x20
             ### END SOLUTION
 
         _hidden = 1
@@ -261,8 +261,8 @@ def test_ruff_has_nothing_to_say_about_an_exported_file(course, tmp_path):
         f"import numpy as np, os.path, Xlib, abc\nfrom zlib import crc32, Z_FINISH\n"
         f"from tinytorch.x import {many}, CONST, Klass, a1 as b1, a1 as b0\n"
         "from numpy import array as ar, float32\nimport numpy.linalg as la\nimport os",
-        "#| export\ndef f(): return (np, os, Xlib, abc, crc32, Z_FINISH, CONST, Klass, b1, b0, ar,\n"
-        f"float32, la, {lines}, g)\nX = [f]",
+        "#| export\ndef f(): return (np, os, Xlib, abc, crc32, Z_FINISH, CONST, Klass, b1, b0,\n"
+        f"ar, float32, la, {lines}, g)\nX = [f]",
         "#| export b\ndef g(): return f",
     )
     course.export()
@@ -360,7 +360,8 @@ def test_a_name_from_nowhere_is_an_error_with_its_line(course):
     course.lesson("#| default_exp a", "#| export\ndef f():\n    return foo + 1")
     error = course.fails()
     assert error.message == (
-        "modules/01_one/one_dev.py:7: `foo` is used here but neither defined, imported nor exported."
+        "modules/01_one/one_dev.py:7: `foo` is used here but neither defined, imported nor "
+        "exported."
     )
 
 
@@ -488,7 +489,7 @@ def test_an_import_that_cannot_be_exported(course, line, message, hint):
         ("x = (", "3: Python cannot read this cell"),
         ("# only a comment", "2: this exported cell has no code"),
         ("", "2: this exported cell has no code"),
-        ("def f():\n    ### BEGIN HIDDEN TESTS\n    pass\n    ### END HIDDEN TESTS", "4: hidden te"),
+        ("def f():\n    ### BEGIN HIDDEN TESTS\n    pass\n    ### END HIDDEN TESTS", "4: hidden"),
     ],
 )
 def test_a_cell_that_cannot_be_exported(course, cell, message):
@@ -759,6 +760,14 @@ def test_a_traceback_of_the_package_names_the_lesson(course):
     assert f'File "{path}", line 4, in f' in text
     assert text.endswith("ZeroDivisionError: division by zero\n")
     assert 'File "<string>", line 1, in <module>' in text
+
+
+def test_in_a_notebook_the_traceback_names_cell_and_line(course):
+    cell = "#| export a\ndef f(x):\n    return 1 / x\n"
+    path = as_notebook(course, f"# %%\nx = 1\n\n# %%\n{cell}")
+    course.export()
+    text = map_traceback('File "' + str(course.root / "tinytorch/a.py") + '", line 9, in f')
+    assert text == f'File "{path}", cell 2, line 3, in f'
 
 
 # ---- the real course ----

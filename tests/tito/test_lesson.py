@@ -302,7 +302,7 @@ def test_stubs_are_seen_as_what_they_are(course):
     done = course.run(SEES)
     message = "01_one builds `x`: solve modules/01_one/one_dev.py, then `tito export 01`"
     assert message in done.stdout.splitlines()
-    code = "import tinytorch.one as s\nprint(hasattr(s, '__wrapped__'))\nfrom tinytorch.one import x"
+    code = "import tinytorch.one as s\nprint(hasattr(s, '__x__'))\nfrom tinytorch.one import x"
     done = python(["-c", code], course.root)
     assert done.stdout == "False\n" and done.stderr.endswith(f"ImportError: {message}\n")
 

@@ -177,7 +177,8 @@ def test_the_same_cells_give_the_same_bytes_and_no_id_comes_twice():
 
 
 def test_magics_come_back():
-    (cell,) = json.loads(write_notebook([Cell("code", "# %matplotlib inline\n# 5 % of x")]))["cells"]
+    text = write_notebook([Cell("code", "# %matplotlib inline\n# 5 % of x")])
+    (cell,) = json.loads(text)["cells"]
     assert cell["source"] == ["%matplotlib inline\n", "# 5 % of x"]
 
 

@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 eb73cadb4575affd2a90e069ded5e5288843e288c5060df25f28885f608ce239  body sha256 3cbe99902d47dfddd04c0c3494f4372140d72251bd2e5d17a687d20c6fa262b8  # noqa: E501
+# source sha256 5d6d95fb8b7c1e576478147f9373a08271a99275bfe1d99b77088d8aa761857b  body sha256 bb15ebffae1b93ca204a983aceeefdb8180e77292b7af816ca9affb657147897  # noqa: E501
 """core.autograd: built in module 05_autograd."""
 
 import itertools
@@ -15,7 +15,7 @@ from tinytorch.core.tensor import Tensor
 
 __all__ = [
     "COMPOSITES", "Node", "RULES", "central_difference", "composite", "fitted", "gradients",
-    "newest_first", "no_grad", "record", "unbroadcast", "vjp", "walk",
+    "newest_first", "no_grad", "record", "tick", "unbroadcast", "vjp", "walk",
 ]
 
 
@@ -56,6 +56,9 @@ def composite(op):
     return register
 
 
+tick = writes.tick
+
+
 class Node:
     """One recorded op: where gradients go next, and how they get there.
 
@@ -67,7 +70,7 @@ class Node:
 
     def __init__(self, op, edges, pull, shape, dtype):
         self.op, self.edges, self.pull, self.shape, self.dtype = op, edges, pull, shape, dtype
-        self.order = next(writes.clock)
+        self.order = tick()
 
     @property
     def name(self): return "".join([w.capitalize() for w in self.op.name.split("_")]) + "Backward0"

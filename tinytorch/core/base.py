@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 ccfb2a64f90565c625527dfa1029f3c9ec9b1633eb543f65813387687d7fc3e0  body sha256 70850beda5611e37de07f33273a5e9f39181a468f2e91dc213489157458db4d9  # noqa: E501
+# source sha256 afaa9e39874904397749e5cfcd65e8d2e863ef635b2897c9e3f14e856d3939af  body sha256 1b9fec5dfbd41c92c8dd2d9180e8548da9aa809075c8c031e4b3cae80a278a39  # noqa: E501
 """core.base: built in module 01_tensor."""
 
 import functools
@@ -24,8 +24,8 @@ from tinytorch.core.dtypes import CATEGORY, explained
 from tinytorch.core.printing import tensor_text
 
 __all__ = [
-    "METHODS", "OpBase", "PerThread", "TensorBase", "method", "record_with", "this_thread",
-    "without_tensors",
+    "METHODS", "OpBase", "PerThread", "TensorBase", "method", "record_with", "spelled",
+    "this_thread", "without_tensors",
 ]
 
 
@@ -52,12 +52,26 @@ def record_with(recorder, everywhere=False):
 
 
 METHODS = {}                       # functions that tensors have as methods too, by name
+_SPELLINGS = {"axis": "dim", "keepdims": "keepdim"}
 
 
 def method(function):
     """Offer `function(tensor, ...)` also as `tensor.function(...)`."""
-    METHODS[function.__name__] = function
+    METHODS[function.__name__] = function = spelled(function)
     return function
+
+
+def spelled(function):
+    """`function`, which knows `dim` and `keepdim`, with NumPy's words for them understood as well."""
+    names = inspect.signature(function).parameters
+    if not {"dim", "keepdim"}.intersection(names):
+        return function
+    spellings = {**dict(zip(("input", "other"), names)), **_SPELLINGS}
+
+    @functools.wraps(function)
+    def understood(*args, **kwargs):
+        return function(*args, **{spellings.get(name, name): value for name, value in kwargs.items()})
+    return understood
 
 
 class OpBase:
@@ -112,9 +126,6 @@ class OpBase:
         return register
 
     def __repr__(self): return f"<op {self.name}>"
-
-
-_SPELLINGS = {"axis": "dim", "keepdims": "keepdim"}
 
 
 class TensorBase:
@@ -186,6 +197,11 @@ class TensorBase:
     def __imul__(self, y): return self._take_over(METHODS["multiply"](self, y))
     def __itruediv__(self, y): return self._take_over(METHODS["divide"](self, y))
     def __ipow__(self, p): return self._take_over(METHODS["pow"](self, p))
+    def __ifloordiv__(self, y): return self._take_over(METHODS["floor_divide"](self, y))
+    def __imod__(self, y): return self._take_over(METHODS["remainder"](self, y))
+    def __iand__(self, y): return self._take_over(METHODS["bitwise_and"](self, y))
+    def __ior__(self, y): return self._take_over(METHODS["bitwise_or"](self, y))
+    def __ixor__(self, y): return self._take_over(METHODS["bitwise_xor"](self, y))
 
     # Everything else: functions registered as methods, and `name_`, the same written in place
     def __getattr__(self, name):

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 28a1d179e4e207142ad9bea3c86bdbf881ce2c72dccbc46192c53db1000e42cd  body sha256 70352f274e7d5d675fb0bce2832c56f3295ba9d0a83007ab898845438dc1a0d5  # noqa: E501
+# source sha256 c9196be871de346269c499e9d1f6f9f9180102aa9b97834adb6bcc5add9edfda  body sha256 70352f274e7d5d675fb0bce2832c56f3295ba9d0a83007ab898845438dc1a0d5  # noqa: E501
 """core.casts: built in module 01_tensor."""
 
 import functools

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/dtypes_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 a416093855fefadd9e81506ac005c341071e7630236cc7e4cd99fe1fe5f242e9  body sha256 40d35aac879aa35abbbd1780e02f3d08e4e3186bce1342b484d9dec1b046adbf  # noqa: E501
+# source sha256 c7b8914d3118f1627ee0cb02a3ac633e809793f3c92cb41b2b8172581c35b1b0  body sha256 1afbc6da3839ec21295de2bd6cf2c77af990cf2f1ef3e92155c09e0742db743f  # noqa: E501
 """core.dtypes: built in module 01_tensor."""
 
 import functools
@@ -76,7 +76,7 @@ def explained(error, name, arrays):
                             "must be equal, or one of them 1.")
     if isinstance(error, (ValueError, OverflowError)):
         return RuntimeError(f"{name} of shapes {shapes}: {error}.")
-    if isinstance(error, TypeError) and "ufunc" in str(error) or "boolean" in str(error):
+    if isinstance(error, TypeError) and ("ufunc" in str(error) or "boolean" in str(error)):
         return RuntimeError(f"{name} is not defined for {' and '.join([str(a.dtype) for a in typed])}: "
                             f"{error}.")
     return error

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 28a1d179e4e207142ad9bea3c86bdbf881ce2c72dccbc46192c53db1000e42cd  body sha256 cb40f36bc4ec960253ebdf160b7b3fce88d75cd86dd6cb7412c2f7bb6c595d13  # noqa: E501
+# source sha256 c9196be871de346269c499e9d1f6f9f9180102aa9b97834adb6bcc5add9edfda  body sha256 cf757c656be40ab2b3c442756693ec79d26e1b4b677f0ab6bfb782eae7c0c0f4  # noqa: E501
 """core.indexing: built in module 01_tensor."""
 
 import numpy as np
@@ -329,8 +329,9 @@ def searchsorted(sorted_sequence, values, right=False, side=None, sorter=None, o
         raise RuntimeError(f"searchsorted of {numbers.shape} in {sequence.shape}: all sizes but the last must "
                            "agree.")
     else:
-        rows = zip(sequence.reshape(-1, sequence.shape[-1]), numbers.reshape(-1, numbers.shape[-1]))
-        out = xp.stack([xp.searchsorted(row, v, side=side) for row, v in rows]).reshape(numbers.shape)
+        out = xp.empty(numbers.shape, int64)
+        for row in np.ndindex(numbers.shape[:-1]):
+            out[row] = xp.searchsorted(sequence[row], numbers[row], side=side)
     return Tensor._of(xp.asarray(out, int32 if out_int32 else int64))
 
 

@@ -1,11 +1,11 @@
 # Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 28a1d179e4e207142ad9bea3c86bdbf881ce2c72dccbc46192c53db1000e42cd  body sha256 2e7f89c43cf5787fea83806c3d1f4281a1247f19c9bf40deda217d5babc81a3a  # noqa: E501
+# source sha256 c9196be871de346269c499e9d1f6f9f9180102aa9b97834adb6bcc5add9edfda  body sha256 b797610a4505f28271c8b1f5f8941fbf8af72238a062b73bc561386a716162c0  # noqa: E501
 """core.joining: built in module 01_tensor."""
 
 import numpy as np
 
 from tinytorch.core.backend import array_module, is_array
-from tinytorch.core.base import method
+from tinytorch.core.base import method, spelled
 from tinytorch.core.op import op
 from tinytorch.core.shape import broadcast_tensors, place
 from tinytorch.core.tensor import Tensor
@@ -23,6 +23,7 @@ def join(*parts, dim=0):
     return array_module(parts[0]).concatenate(parts, dim)
 
 
+@spelled
 def cat(tensors, dim=0):
     """Tensors one after the other along a dimension that is there; the other sizes must agree."""
     return join(*_tensors("cat", tensors), dim=dim)
@@ -42,6 +43,7 @@ def _tensors(name, tensors):
 def stack_up(*parts, dim=0): return array_module(parts[0]).stack(parts, dim)
 
 
+@spelled
 def stack(tensors, dim=0):
     """Tensors of one shape, one beside the other along a new dimension."""
     if not tensors:

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/math_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 7e37a7be4ffd145fd137288b91f7c358b1228cfddc3c9627b38f7814a9784350  body sha256 d96f8452c1804896cedcd5b02acd5a3f5ac550a3c11951f4325022a92c5b5eb2  # noqa: E501
+# source sha256 fd24d43517e9a85def7ab18c16b751a53d7cb47ad20a0d5ce1882851557c2c86  body sha256 d96f8452c1804896cedcd5b02acd5a3f5ac550a3c11951f4325022a92c5b5eb2  # noqa: E501
 """core.math: built in module 01_tensor."""
 
 import numpy as np

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/tensor_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 e0df02736e282b8c4b58d8f04bd60e4a1bce0368c4b9c4d7c7922a570be026da  body sha256 e360a8ec60404e79f83db5a4a89e565ebc38cc114f943a7caf306ec724949610  # noqa: E501
+# source sha256 19801c601d6dd99e6b6c0136894d2e1e0e0e92d26e17e4cd9322e3c3bdd24cf1  body sha256 682e23803b73e2a24cb22167504972328f66690d4cf3f7ce392d6dba08eafcb0  # noqa: E501
 """core.op: built in module 01_tensor."""
 
 from tinytorch.core.base import METHODS, OpBase, this_thread
@@ -30,7 +30,7 @@ class Op(OpBase):
             out = tuple([Tensor._of(array) for array in result])
         else:
             array = result[0] if self.keeps else result
-            if array.dtype is not float32 or not array.shape:   # anything but an ordinary array
+            if array.dtype is not float32 or not array.ndim:   # anything but an ordinary array
                 array = settle(array, arrays, self.promote)
                 if not self.keeps:
                     result = array

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/tensor_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 e0df02736e282b8c4b58d8f04bd60e4a1bce0368c4b9c4d7c7922a570be026da  body sha256 bacf228d1426b8744be7c992d79ba5a898d5a57337b0a6ea53b7d31395eb4cca  # noqa: E501
+# source sha256 19801c601d6dd99e6b6c0136894d2e1e0e0e92d26e17e4cd9322e3c3bdd24cf1  body sha256 0dc60ff269fb08f9e41e47d8eb73079a2ba6782eb1d53eaa9dafa39c65d86fee  # noqa: E501
 """core.ops: built in module 01_tensor."""
 
 import math
@@ -165,7 +165,7 @@ def counted(shape, dim):
     """
     dim = axes(dim)
     dims = range(len(shape)) if dim is None else dim if isinstance(dim, tuple) else (dim,)
-    return math.prod([shape[d] for d in dims])
+    return math.prod([shape[d] for d in dims]) if shape else 1
 
 
 @op(method=True)

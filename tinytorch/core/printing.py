@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/printing_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 590fa7940f1a6c71deeeca29b20c10eaf2a17d4f6e1d14ae20c2e10fc6fa7430  body sha256 dee7a88e6956624917ae29abf0358c29ab9e9625d8aca9b0647231ef88d8a4d0  # noqa: E501
+# source sha256 5938a8a528022e1d6556526fa99005c10844f7f5d40a3b8f1414c7b31df027c5  body sha256 72605d99647035b1cd1461f3a568ede8e3076915fa244c7f1dd2887abcb6902c  # noqa: E501
 """core.printing: built in module 01_tensor."""
 
 import math
@@ -24,15 +24,18 @@ def tensor_text(tensor):
     if device_of(tensor.data) != CPU:
         notes.append(f"device='{device_of(tensor.data)}'")
     if array.dtype not in ("float32", "int64", "bool") or array.size == 0 and array.dtype != "float32":
-        notes.append(f"dtype={array.dtype}")
+        notes.append(f"dtype=torch.{array.dtype}")
     if tensor.node is not None:
         notes.append(f"grad_fn=<{tensor.node.name}>")
     elif tensor.requires_grad:
         notes.append("requires_grad=True")
     text = "tensor(" + body
+    used = len(text) - text.rfind("\n") + 1           # of the last line, and room for a comma
     for note in notes:
-        last = text[text.rfind("\n") + 1:]
-        text += ("," + "\n" + " " * 7 if len(last) + len(note) + 2 > WIDTH else ", ") + note
+        used, gap = used + 2 + len(note), ", "
+        if used > WIDTH:
+            used, gap = 7 + len(note), ",\n" + " " * 7
+        text += gap + note
     return text + ")"
 
 
@@ -63,7 +66,7 @@ def _formatter(numbers):
         write = lambda x: f"{x:.0f}." if math.isfinite(x) else str(x)            # noqa: E731
     else:
         write = f"{{:.{PRECISION}f}}".format
-    width = max([len(write(x)) for x in numbers.tolist()])
+    width = max([len(write(x)) for x in numbers.tolist() if math.isfinite(x) and x != 0], default=1)
     return lambda x: write(x).rjust(width)
 
 

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/math_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 7e37a7be4ffd145fd137288b91f7c358b1228cfddc3c9627b38f7814a9784350  body sha256 5a91d975ab4769ab4c0c876ec2593dd4ba2df3e2681811ab7b02c96083b96e8d  # noqa: E501
+# source sha256 fd24d43517e9a85def7ab18c16b751a53d7cb47ad20a0d5ce1882851557c2c86  body sha256 2b405bbfe716effebb8916c5de31bf81340f15c93c793ba8572a4e5fd1403f1f  # noqa: E501
 """core.reductions: built in module 01_tensor."""
 
 import math
@@ -9,7 +9,7 @@ import numpy as np
 
 from tinytorch.core import ops
 from tinytorch.core.backend import array_module
-from tinytorch.core.base import method
+from tinytorch.core.base import method, spelled
 from tinytorch.core.math import amax, amin, argmax, argmin, floats, maximum, minimum, over
 from tinytorch.core.op import op
 from tinytorch.core.tensor import Tensor
@@ -43,9 +43,11 @@ def std(x, dim=None, correction=1, keepdim=False, unbiased=None):
     return deviation(x, *_spread(dim, correction, unbiased), keepdim)
 
 
+@spelled
 def var_mean(x, dim=None, correction=1, keepdim=False, unbiased=None):
     dim, correction = _spread(dim, correction, unbiased)
     return ops.var(x, dim, correction, keepdim), ops.mean(x, dim, keepdim)
+@spelled
 def std_mean(x, dim=None, correction=1, keepdim=False, unbiased=None):
     dim, correction = _spread(dim, correction, unbiased)
     return deviation(x, dim, correction, keepdim), ops.mean(x, dim, keepdim)

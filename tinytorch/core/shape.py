@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 28a1d179e4e207142ad9bea3c86bdbf881ce2c72dccbc46192c53db1000e42cd  body sha256 ecc13d6e991045dac412994fd1cce70a758ca048ea34d4a5a815aedee430a8ef  # noqa: E501
+# source sha256 c9196be871de346269c499e9d1f6f9f9180102aa9b97834adb6bcc5add9edfda  body sha256 6feb1fc50a6d4f68589530128b6ecdcf6a1a7f9d1431dd849d1ce097a48fe2ed  # noqa: E501
 """core.shape: built in module 01_tensor."""
 
 import functools
@@ -191,6 +191,11 @@ def unfold(x, dimension, size, step):
     places = first[:, None] + array_module(x.data).arange(size)
     windows = (x if x.ndim else x.reshape(1))[(slice(None),) * dim + (places,)]
     return movedim(windows, dim + 1, -1) if x.ndim else windows.reshape(-1)
+
+
+for _function in (view, view_as, reshape_as, permute, t, movedim, flatten, unflatten, squeeze, unsqueeze,
+                  expand, expand_as, broadcast_to, narrow, select):
+    _function.view = True                             # so that there is no `squeeze_`: memory keeps its shape
 
 
 @op(method=True, promote=False)

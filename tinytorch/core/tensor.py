@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/tensor_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 e0df02736e282b8c4b58d8f04bd60e4a1bce0368c4b9c4d7c7922a570be026da  body sha256 53b9bf21d543a7a53ae86807c9c6deb61f14738b2080d2de4c43c2ab8205a23b  # noqa: E501
+# source sha256 19801c601d6dd99e6b6c0136894d2e1e0e0e92d26e17e4cd9322e3c3bdd24cf1  body sha256 1a8abb5428e4da920a4681c83bab03a7173f874cca7d6613ca4a25d719997c43  # noqa: E501
 """core.tensor: built in module 01_tensor."""
 
 import numpy as np
@@ -54,8 +54,8 @@ class Tensor(TensorBase):
         self.requires_grad, self.grad, self.node, self.origin = False, None, None, None
         self.requires_grad_(requires_grad)
 
-    @classmethod
-    def _of(cls, array):
+    @staticmethod
+    def _of(array):
         """A tensor around `array` itself, unchecked and without a copy: what ops use."""
         tensor = object.__new__(Tensor)
         tensor.data, tensor.requires_grad = array, False

@@ -1,5 +1,5 @@
 # Generated from modules/03_layers/layers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 07358dbc5b7a795a679798873a98bcc88adf241a2c28220279f365fea9a5494f  body sha256 73b9681631fc080e040a02d1fe99be028c0643fed49e21a125c9491a437e1cc5  # noqa: E501
+# source sha256 3f18ec31ccf6095e66dc159e273d51afb65408107f5fc44ceadab7ebd1340f96  body sha256 eb4688d054bc96ea5db1fd1550484e5eeccd6ca73540e26e516247596cbd42ea  # noqa: E501
 """nn.layers: built in module 03_layers."""
 
 import math
@@ -18,18 +18,19 @@ __all__ = ["Dropout", "Flatten", "Linear", "linear", "scaled_mask"]
 def linear(x, weight, bias=None):
     """x Wᵀ + b: for each row of x as many sums as the weight has rows.
 
-    x: (..., in), weight: (out, in), bias: (out,) or None; gives (..., out). Raises RuntimeError if the
-    last sizes of x and weight differ, if x is a single number, or if the dtypes differ.
+    x: (..., in), weight: (out, in), bias: (out,) or None; gives (..., out). Raises RuntimeError if
+    the last sizes of x and weight differ, if x is a single number, or if the dtypes differ.
 
-    >>> linear.forward(np.array([1., 2., 3.]), np.array([[1., 0., -1.], [2., 1., 0.]]), np.array([.5, -1.]))
+    >>> weight = np.array([[1., 0., -1.], [2., 1., 0.]])
+    >>> linear.forward(np.array([1., 2., 3.]), weight, np.array([0.5, -1.]))
     array([-1.5,  3. ])
     """
     if x.dtype != weight.dtype or bias is not None and bias.dtype != weight.dtype:
-        raise RuntimeError(f"linear of {x.dtype} numbers with a weight of {weight.dtype} and a bias of "
-                           f"{getattr(bias, 'dtype', None)}: all must be of one dtype. Convert x, or the layer.")
+        raise RuntimeError(f"linear of {x.dtype} numbers with a weight of {weight.dtype}: x, weight and "
+                           "bias must be of one dtype. Convert x, or the layer.")
     if x.ndim == 0 or x.shape[-1] != weight.shape[-1]:
-        raise RuntimeError(f"linear of {x.shape} with a weight of {weight.shape}: the last size of x must be "
-                           f"{weight.shape[-1]}, the last of the weight. Is x transposed, or not flat?")
+        raise RuntimeError(f"linear of {x.shape} with a weight of {weight.shape}: the last size of x "
+                           f"must be {weight.shape[-1]}, the weight's. Is x transposed, or not flat?")
     out = flat_product(x, weight.T)
     if bias is not None:
         out += bias
@@ -64,8 +65,8 @@ class Linear(Module):
         self.load_state_dict(fresh.state_dict())
 
     def extra_repr(self):
-        return (f"in_features={self.in_features}, out_features={self.out_features}, "
-                f"bias={self.bias is not None}")
+        bias = self.bias is not None
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={bias}"
 
 
 class Flatten(Module):

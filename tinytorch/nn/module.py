@@ -1,5 +1,5 @@
 # Generated from modules/03_layers/layers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 07358dbc5b7a795a679798873a98bcc88adf241a2c28220279f365fea9a5494f  body sha256 54cdcbdcb03649a22a2e14e9302e853778b3d1bbde818b3f6407a8bea2c73104  # noqa: E501
+# source sha256 3f18ec31ccf6095e66dc159e273d51afb65408107f5fc44ceadab7ebd1340f96  body sha256 0d2d857bb601d521a10ec7d5d99715ca8245b8a151b6ddef8fee92363b90accc  # noqa: E501
 """nn.module: built in module 03_layers."""
 
 from tinytorch.core.tensor import Tensor
@@ -10,7 +10,7 @@ __all__ = ["Module", "Sequential"]
 
 
 class Module(ModuleBase):
-    """A layer, or a model made of layers. Assign parameters and modules as attributes, write `forward`.
+    """A layer, or a model made of layers: assign parameters and modules, write `forward`.
 
     >>> class Scale(Module):
     ...     def __init__(self): self.factor = Parameter([2.])
@@ -21,10 +21,11 @@ class Module(ModuleBase):
     def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
         """Yield (name, parameter): the module's own parameters first, then those of its children.
 
-        The name is the path to it below `prefix`: "1.weight". A parameter that is reached twice comes
-        once, under its first name, unless `remove_duplicate` is False. recurse=False: only its own.
+        The name is the path to it below `prefix`. A parameter that is reached twice comes once, under
+        its first name, unless `remove_duplicate` is False. With recurse=False: only its own.
 
-        >>> [name for name, p in Sequential(Linear(3, 2), Sequential(Linear(2, 1))).named_parameters()]
+        >>> chain = Sequential(Linear(3, 2), Sequential(Linear(2, 1)))
+        >>> [name for name, parameter in chain.named_parameters()]
         ['0.weight', '0.bias', '1.0.weight', '1.0.bias']
         """
         found = [(dotted(prefix, name), p) for name, p in members(self) if isinstance(p, Parameter)]
@@ -46,35 +47,35 @@ class Module(ModuleBase):
         False
         """
         if not isinstance(mode, bool):
-            raise ValueError(f"train({mode!r}): the mode is True for training or False for evaluation.")
+            raise ValueError(f"train({mode!r}): True is for training, False for evaluation.")
         self.training = mode
         for child in self.children():
             child.train(mode)
         return self
 
     def state_dict(self, *, prefix="", keep_vars=False):
-        """{name: tensor} of all that must be saved: each module's parameters, then its persistent buffers.
+        """{name: tensor} of what must be saved: each module's parameters, then persistent buffers.
 
-        The tensors are copies without history: training goes on and does not change them. (PyTorch hands
-        out its live memory here, and a saved "best" state is then overwritten by the next step.) With
-        `keep_vars` they are the parameters and buffers themselves. One that has two names comes under
-        both. prefix: put in front of every name.
+        The tensors are copies without history: training goes on and does not change them. (PyTorch
+        hands out its live memory, and a saved "best" state is overwritten by the next step.) With
+        `keep_vars` they are the parameters and buffers themselves. One that has two names comes
+        under both. `prefix` is put in front of every name.
 
         >>> {name: tensor.shape for name, tensor in Linear(3, 2).state_dict().items()}
         {'weight': (2, 3), 'bias': (2,)}
         """
-        state = {}
+        state, every = {}, dict(recurse=False, remove_duplicate=False)
         for path, module in self.named_modules(remove_duplicate=False):
-            state.update(module.named_parameters(path, recurse=False, remove_duplicate=False))
-            state.update(module.named_buffers(path, recurse=False, remove_duplicate=False, saved_only=True))
+            state.update(module.named_parameters(path, **every))
+            state.update(module.named_buffers(path, saved_only=True, **every))
         return {prefix + name: t if keep_vars else Tensor(t) for name, t in state.items()}
 
     def load_state_dict(self, state_dict, strict=True):
-        """Write the numbers of `state_dict` (tensors or arrays by name) into the tensors of these names.
+        """Write the numbers of `state_dict` (tensors or arrays by name) into the tensors so named.
 
         Returns (missing_keys, unexpected_keys): names that only the model has, and that only the
-        state_dict has. Raises RuntimeError if a shape differs or, being strict, if there are such names.
-        The error lists every name that is wrong, and then nothing has been written.
+        state_dict has. Raises RuntimeError if a shape differs and, if strict, for such names. The
+        error lists every name that is wrong, and then nothing has been written.
 
         >>> Linear(3, 2).load_state_dict(Linear(3, 2).state_dict())
         <All keys matched successfully>
@@ -82,16 +83,16 @@ class Module(ModuleBase):
         mine = self.state_dict(keep_vars=True)
         missing = [name for name in mine if name not in state_dict]
         unexpected = [name for name in state_dict if name not in mine]
-        wrong = [f"{name} is missing" for name in missing] + [f"{name} is unexpected" for name in unexpected]
-        wrong = wrong if strict else []
-        wrong += [f"{name} is {state_dict[name].shape} and must be {mine[name].shape}" for name in mine
-                  if name in state_dict and state_dict[name].shape != mine[name].shape]
+        common = [name for name in mine if name in state_dict]
+        wrong = [f"{name} is {state_dict[name].shape} and must be {mine[name].shape}"
+                 for name in common if state_dict[name].shape != mine[name].shape]
+        if strict:
+            wrong += [f"{n} is missing" for n in missing] + [f"{n} is unexpected" for n in unexpected]
         if wrong:
             raise RuntimeError(f"load_state_dict of {type(self).__name__}: {'; '.join(wrong)}. "
                                "Is it the state of another model?")
-        for name in mine:
-            if name in state_dict:
-                overwrite(mine[name], state_dict[name])
+        for name in common:
+            overwrite(mine[name], state_dict[name])
         return IncompatibleKeys(missing, unexpected)
 
 

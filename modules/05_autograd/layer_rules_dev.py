@@ -1,0 +1,30 @@
+# %% [markdown]
+# # Rules for the ops of module 03
+#
+# Given. `linear` is a matrix product, so its rule is that of `matmul` with one large product in each
+# direction; the bias gets g itself, and the walk sums it over the leading axes. `scaled_mask` multiplies
+# by constants, so its pullback is the same op, applied to g.
+
+# %%
+#| default_exp core.layer_rules
+
+# %%
+from tinytorch.core.autograd import vjp
+from tinytorch.core.ops import flat_product
+from tinytorch.core.rules import as_rows, vector_rule
+from tinytorch.nn.layers import linear, scaled_mask
+
+
+# %%
+#| export
+@vjp(linear)
+def _(out, x, weight, bias=None):
+    if weight.ndim == 1:                                           # one unit without a dimension of its own
+        pull = vector_rule(x, weight)
+        return lambda g: (*pull(g), g)
+    return lambda g: (lambda: flat_product(g, weight),
+                      lambda: as_rows(g).swapaxes(0, 1) @ as_rows(x), g)
+
+
+@vjp(scaled_mask)
+def _(out, x, mask, scale): return lambda g: (scaled_mask(g, mask, scale), None, None)
