@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from tito import export, runner
 from tito.errors import TitoError
 from tito.results import UNWRITTEN, Outcome, group_of
-from tito.scratch import as_script, scratch_course
+from tito.scratch import as_script, export_afresh, scratch_course
 from tito.source import Exercise, exercises, strip, unwritten
 from tito.stubs import builder
 from tito.stubs import text as stub_text
@@ -60,7 +60,7 @@ def _build(course: Workspace, last: int) -> dict[str, str]:
     broken = {}
     for module in course.modules:
         try:
-            export.export(course, module)
+            export_afresh(course, module)
         except TitoError as error:
             broken[module.name] = str(error)
     return broken
@@ -90,7 +90,7 @@ def _check_module(workspace: Workspace, built: Workspace, module: Module,
             _forget(course, module.number)
             as_script(copy, dev.text)
             _solve_and_unsolve(report, course, copy, dev.text, asked)
-            export.export(course, copy)
+            export_afresh(course, copy)
             _tests_folder(report, course, copy)
         if export.check(workspace, [module]):
             report.findings.append("the package is not what the lesson exports: "

@@ -48,8 +48,11 @@ def _run_group(group: type) -> bool:
     title = _first_line(group.__doc__) or group.__name__
     console.say(f"Unit Test: {title}...")
     methods = _methods(group)
-    unwritten: set[str] = set()
+    unwritten: dict[str, list[str]] = {}  # message -> the sentences that wait for it
     passed = sum(_run_check(group, name, methods[name], unwritten) for name in methods)
+    for message, sentences in unwritten.items():
+        every = "all" if len(sentences) == len(methods) else f"{len(sentences)} of the {len(methods)}"
+        console.say(f"{console.mark(False)} {message}: {every} checks wait for it")
     whole = passed == len(methods)
     if not methods:
         console.say(f"    {group.__name__} has no method whose name begins with test_")
@@ -67,7 +70,7 @@ def _methods(group: type) -> dict:
     }
 
 
-def _run_check(group: type, name: str, method, unwritten: set[str]) -> bool:
+def _run_check(group: type, name: str, method, unwritten: dict[str, list[str]]) -> bool:
     sentence = _first_line(method.__doc__) or name.removeprefix("test_").replace("_", " ")
     try:
         instance = group()
@@ -75,12 +78,10 @@ def _run_check(group: type, name: str, method, unwritten: set[str]) -> bool:
             instance.setup_method()
         getattr(instance, name)()
     except (Exception, SystemExit) as error:
-        console.say(f"{console.mark(False)} {sentence}")
-        if is_unwritten(error):
-            if str(error) not in unwritten:  # once for the group
-                console.say(f"    not written yet: {error}")
-            unwritten.add(str(error))
+        if is_unwritten(error):  # said once for the group, not once a check
+            unwritten.setdefault(str(error), []).append(sentence)
         else:
+            console.say(f"{console.mark(False)} {sentence}")
             _say_why(error, method)
         return False
     console.say(f"{console.mark(True)} {sentence}")

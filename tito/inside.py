@@ -147,9 +147,11 @@ def run_tests(job: dict, tell: Tell, alarm: Callable, first: bool = False) -> No
     options = ["--assert=plain", "--import-mode=importlib", "--continue-on-collection-errors",
                "--rootdir", root, "-c", ini, "-o", "python_files=test_*.py",
                "-p", "no:cacheprovider", "-p", "no:faulthandler"]
-    with contextlib.redirect_stdout(_Paper()):
-        pytest.main([*options, *(["-x"] if first else []), job["tests"]],
-                    plugins=[_Reporter(root, tell, alarm)])
+    with contextlib.redirect_stdout(_Paper()) as paper:
+        code = pytest.main([*options, *(["-x"] if first else []), job["tests"]],
+                           plugins=[_Reporter(root, tell, alarm)])
+    if code in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):
+        raise RuntimeError(f"pytest could not run:\n{paper.getvalue()[-700:]}")  # no `end` is told
 
 
 class _Reporter:
@@ -204,6 +206,7 @@ def serve_variants(job: dict, requests, answers) -> None:
     from tito.runner import forked
 
     _warm(job)
+    sys.dont_write_bytecode = True  # it is valid for a second: a mutant could run the last one's
     for line in requests:
         request = json.loads(line)
         answer = forked(lambda told, r=request: _variant(job, r, told), request["seconds"])
@@ -215,7 +218,8 @@ def _variant(job: dict, request: dict, tell: Tell) -> None:
     limit_memory()
 
     def noted(event: str, **about) -> None:
-        failed.extend(event for _ in [1] if about.get("state") in (FAILED, UNWRITTEN))
+        if about.get("state") in (FAILED, UNWRITTEN):
+            failed.append(about)
         tell(event, **about)
 
     run_lesson(request["text"], job["lesson"], noted, _no_alarm, request["groups"],
@@ -228,12 +232,12 @@ def _variant(job: dict, request: dict, tell: Tell) -> None:
 
 def _export(job: dict, text: str) -> None:
     """Makes the variant a part of the scratch course's package."""
-    from tito.export import export
+    from tito.scratch import export_afresh
     from tito.workspace import Workspace
 
     Path(job["lesson"]).write_text(text, encoding="utf-8", newline="\n")
     workspace = Workspace(Path(job["root"]))
-    export(workspace, workspace.module(str(job["number"])))
+    export_afresh(workspace, workspace.module(str(job["number"])))
 
 
 def _warm(job: dict) -> None:

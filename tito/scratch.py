@@ -5,8 +5,10 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib.util import cache_from_source
 from pathlib import Path
 
+from tito import export
 from tito.workspace import Module, Workspace, write_text
 
 _CACHES = shutil.ignore_patterns("__pycache__", ".*_cache", ".hypothesis", ".ipynb_checkpoints")
@@ -33,6 +35,13 @@ def _copy(source: Path, to: Path) -> None:
     elif source.is_file():
         to.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, to)
+
+
+def export_afresh(course: Workspace, module: Module) -> None:
+    """Exports a module. No compiled file of before is left, as Python would take it for valid if
+    the new text has the same length and the same second."""
+    for path in export.export(course, module).changed:
+        Path(cache_from_source(path)).unlink(missing_ok=True)
 
 
 def as_script(module: Module, text: str) -> None:

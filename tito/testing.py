@@ -9,7 +9,7 @@ from pathlib import Path
 from tito import console, export, runner
 from tito.errors import TitoError
 from tito.results import ENDED, FAILED, PASSED, SKIPPED, UNWRITTEN, Check, Outcome, group_of
-from tito.scratch import scratch_course
+from tito.scratch import export_afresh, scratch_course
 from tito.source import Exercise, exercises, unwritten
 from tito.targets import read_cells
 from tito.workspace import Module, Workspace
@@ -90,7 +90,7 @@ def _tests_folder(workspace: Workspace, module: Module):
             return _run_folder(workspace, module)
         with scratch_course(workspace, [module]) as course:  # not exported yet, or not lately
             copy = course.module(module.name)
-            export.export(course, copy)
+            export_afresh(course, copy)
             return _run_folder(course, copy)
     except TitoError as error:
         failure = Failure("", "The lesson cannot be exported.", str(error))

@@ -15,9 +15,9 @@ import numpy as np
 
 from tinytorch.core.backend import CPU, array_module, default_generator, device, is_array, to_device
 from tinytorch.core.base import method
+from tinytorch.core.casts import to
 from tinytorch.core.dtypes import bool_, float16, float32, float64, int64
 from tinytorch.core.op import op
-from tinytorch.core.casts import to
 from tinytorch.core.shape import listed
 from tinytorch.core.tensor import Tensor, as_array
 
@@ -149,8 +149,8 @@ def arange(start, end=None, step=1, dtype=None, device=None, requires_grad=False
     start, end = (0, start) if end is None else (start, end)
     start, end, step = _numbers(dtype, start, end, step)
     if step == 0 or (end - start) / step < 0 or not math.isfinite((end - start) / step):
-        raise RuntimeError(f"arange({start}, {end}, {step}): the step must not be 0, and must lead from start "
-                           "to end.")
+        raise RuntimeError(f"arange({start}, {end}, {step}): the step must not be 0, and must lead from "
+                           "start to end.")
     places = library(device).arange(math.ceil((end - start) / step))
     return wrap((start + places * step).astype(dtype or _dtype_of(start, end, step)), device, requires_grad)
 
@@ -289,8 +289,8 @@ def multinomial(x, num_samples, replacement=False, generator=None):
         raise RuntimeError(f"multinomial from {x.dtype} of {x.shape}: it takes a row of floats, or rows.")
     rows, n = weights.shape
     if num_samples < 1 or num_samples > n and not replacement:
-        raise RuntimeError(f"multinomial: {num_samples} samples from {n} without replacement. Draw at least 1 "
-                           "and at most as many as there are, or set replacement=True.")
+        raise RuntimeError(f"multinomial: {num_samples} samples from {n} without replacement. Draw at least "
+                           "1 and at most as many as there are, or set replacement=True.")
     xp, totals = array_module(weights), weights.sum(1)
     if not (np.isfinite(totals).all() and (weights >= 0).all() and (totals > 0).all()):
         raise RuntimeError("multinomial: the weights must be finite, 0 or more, and not all 0.")

@@ -30,8 +30,8 @@ from tinytorch.core.tensor import Tensor
 # %%
 #| export
 def floats(x):
-    """x itself if it holds floats, else its numbers as float32."""
-    return x if x.dtype.kind == "f" else x.astype(float32)
+    """x itself if it holds floats or is a Python number, else its numbers as float32."""
+    return x.astype(float32) if is_array(x) and x.dtype.kind != "f" else x
 
 
 @op(method=True)
@@ -232,6 +232,9 @@ def choose(condition, x, y):
     return array_module(condition).where(condition, x, y)
 
 
+choose.name = "where"                                 # what errors and graphs call it
+
+
 def where(condition, x=None, y=None):
     """x where `condition` holds, else y; with the condition alone, the indices where it holds."""
     return condition.nonzero(as_tuple=True) if x is None else choose(condition, x, y)
@@ -371,6 +374,9 @@ def count_nonzero(x, dim=None): return (x != 0).sum(axis=over(x, dim))
 def deviation(x, dim=None, correction=1, keepdim=False):
     """The square root of `ops.var`, with a gradient of 0 where all numbers are equal."""
     return np.sqrt(ops.var(x, dim, correction, keepdim))
+
+
+deviation.name = "std"                                # what errors and graphs call it
 
 
 def _spread(dim, correction, unbiased):
@@ -614,7 +620,7 @@ def kron(x, y):
 # %%
 #| export core.products
 def contract(x, xs, y, ys, out):
-    """The product of x and y, whose dimensions are named by the lists xs and ys, summed to the names `out`."""
+    """The product of x and y, summed to the names `out`; the lists xs and ys name their dimensions."""
     for name in set(xs) & set(ys):                    # of sizes 1 and n: the 1 is no dimension of its own
         if x.shape[xs.index(name)] != y.shape[ys.index(name)]:
             if x.shape[xs.index(name)] == 1:

@@ -18,8 +18,8 @@ from tinytorch.core import ops
 from tinytorch.core.backend import array_module, device, device_of, is_array, shares_memory, to_device
 from tinytorch.core.base import METHODS, method, spelled
 from tinytorch.core.dtypes import bool_, float16, float32, float64, int8, int32, int64, uint8
-from tinytorch.core.reductions import found
 from tinytorch.core.op import op
+from tinytorch.core.reductions import found
 from tinytorch.core.tensor import Tensor
 
 # %% [markdown]
@@ -41,7 +41,8 @@ def place(x, dim, extra=0):
     """`dim` counted from the front; IndexError unless x has it. A tensor of shape () has dim 0."""
     n = x.ndim + extra or 1
     if not -n <= dim < n:
-        raise IndexError(f"dim {dim} of shape {x.shape}: dimension out of range, allowed are {-n} to {n - 1}.")
+        raise IndexError(f"dim {dim} of shape {x.shape}: dimension out of range, allowed are {-n} to "
+                         f"{n - 1}.")
     return dim % n
 
 
@@ -77,7 +78,7 @@ def permute(x, *order, dims=None):
 def t(x):
     """A matrix transposed; a vector as it is."""
     if x.ndim > 2:
-        raise RuntimeError(f"t() of {x.shape}: it takes at most 2 dimensions. Use transpose(dim0, dim1) or mT.")
+        raise RuntimeError(f"t() of {x.shape}: it takes at most 2 dimensions. Use transpose(dim0, dim1).")
     return permute_to(x, tuple(range(x.ndim))[::-1])
 
 
@@ -140,7 +141,11 @@ def expand(x, *sizes, size=None):
     if new < 0 or -1 in sizes[:new]:
         raise RuntimeError(f"expand of {x.shape} to {sizes}: give a size for each dimension, and -1 only for "
                            "one that is there already.")
-    return spread_to(x, tuple([x.shape[i - new] if n == -1 else n for i, n in enumerate(sizes)]))
+    shape = tuple([x.shape[i - new] if n == -1 else n for i, n in enumerate(sizes)])
+    if any(n != m and m != 1 for n, m in zip(shape[new:], x.shape)):
+        raise RuntimeError(f"expand of {x.shape} to {sizes}: only sizes of 1 can be stretched. Use repeat() "
+                           "to lay out copies.")
+    return spread_to(x, shape)
 
 
 @method
@@ -155,7 +160,8 @@ def broadcast_tensors(*tensors):
     shape = broadcast_shapes(*[x.shape for x in tensors])
     return tuple([expand(x, *shape) for x in tensors])
 def broadcast_shapes(*shapes):
-    return functools.reduce(ops.broadcast_shape, [(n,) if isinstance(n, int) else tuple(n) for n in shapes], ())
+    shapes = [(n,) if isinstance(n, int) else tuple(n) for n in shapes]
+    return functools.reduce(ops.broadcast_shape, shapes, ())
 
 
 @method
@@ -193,13 +199,15 @@ def unfold(x, dimension, size, step):
     """Windows of `size` along a dimension, one each `step`; they lie in a new last dimension."""
     dim, n = place(x, dimension), x.shape[dimension] if x.ndim else 1
     if not 0 <= size <= n or step < 1:
-        raise RuntimeError(f"unfold of {x.shape}: size {size} must fit into {n}, and step {step} be positive.")
+        raise RuntimeError(f"unfold of {x.shape}: size {size} must fit into {n}, and step {step} be 1 or "
+                           "more.")
     first = array_module(x.data).arange(0, n - size + 1, step)
     places = first[:, None] + array_module(x.data).arange(size)
     windows = (x if x.ndim else x.reshape(1))[(slice(None),) * dim + (places,)]
     return movedim(windows, dim + 1, -1) if x.ndim else windows.reshape(-1)
 
 
+permute_to.name, spread_to.name = "permute", "expand"  # what errors and graphs call them
 for _function in (view, view_as, reshape_as, permute, t, movedim, flatten, unflatten, squeeze, unsqueeze,
                   expand, expand_as, broadcast_to, narrow, select):
     _function.view = True                             # so that there is no `squeeze_`: memory keeps its shape
@@ -227,6 +235,9 @@ def contiguous(x):
 def flip_all(x, dims): return array_module(x).flip(x, dims).copy()
 @op(promote=False)
 def roll_by(x, shifts, dims): return array_module(x).roll(x, shifts, dims)
+
+
+flip_all.name, roll_by.name = "flip", "roll"          # what errors and graphs call them
 
 
 @method
@@ -274,7 +285,8 @@ def repeat(x, *sizes, repeats=None):
     if new < 0 or any(n < 0 for n in sizes):
         raise RuntimeError(f"repeat of {x.shape} by {sizes}: give a count, 0 or more, for each dimension.")
     shape = (1,) * new + x.shape
-    apart = expand(x.reshape([m for n in shape for m in (1, n)]), *[m for pair in zip(sizes, shape) for m in pair])
+    apart = x.reshape([m for n in shape for m in (1, n)])
+    apart = expand(apart, *[m for pair in zip(sizes, shape) for m in pair])
     return apart.reshape([n * m for n, m in zip(sizes, shape)])
 
 
@@ -377,6 +389,10 @@ def unbind_all(x, dim):
     return tuple([x[(slice(None),) * dim + (i, ...)] for i in range(x.shape[dim])])
 
 
+join.name, stack_up.name = "cat", "stack"             # what errors and graphs call them
+split_sizes.name, unbind_all.name = "split", "unbind"
+
+
 @method
 def split(x, split_size, dim=0):
     """Views of x along `dim`: parts of one size, the last one smaller, or of the sizes in a list."""
@@ -432,7 +448,7 @@ def unbind(x, dim=0):
 
 
 def meshgrid(*tensors, indexing="ij"):
-    """For vectors of n and m numbers two (n, m) tensors: the coordinates of a grid; "xy" swaps the first two."""
+    """For vectors of n and m numbers two (n, m) tensors: the coordinates of a grid; (m, n) with "xy"."""
     tensors = list(tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors)
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f"meshgrid: indexing={indexing!r}; it can be 'ij' (rows first) or 'xy'.")
@@ -491,6 +507,9 @@ def add_along(x, dim, index, src):
     return add_at(x.copy(), ops.places_of(index, dim), src)
 
 
+place_along.name, add_along.name = "scatter", "scatter_add"   # what errors and graphs call them
+
+
 def _scattered(name, x, dim, index, src):
     """x, dim, index and src as scatter takes them: of one number of dimensions, src as large as the index."""
     dim = place(x, dim)
@@ -547,6 +566,9 @@ def added_at(x, value, index):
     return add_at(x.copy(), index, value)
 
 
+place_at.name, added_at.name = "index_put", "index_add"
+
+
 def _sliced(name, x, dim, index, source=None):
     """The place of `index` along dim, for index_add and its kin."""
     dim, index = place(x, dim), index.reshape(-1)
@@ -580,7 +602,8 @@ def index_fill(x, dim, index, value):
     dim, xp = place(x, dim), array_module(x.data)
     mask = xp.zeros(x.shape[dim:dim + 1] or 1, bool)
     mask[_sliced("index_fill", x, dim, index)[dim]] = True
-    return ops.masked_fill(x, Tensor._of(mask.reshape((-1,) + (1,) * (x.ndim - 1 - dim))), value).reshape(x.shape)
+    mask = Tensor._of(mask.reshape((-1,) + (1,) * (x.ndim - 1 - dim)))
+    return ops.masked_fill(x, mask, value).reshape(x.shape)
 
 
 @method
@@ -747,7 +770,7 @@ def kthvalue(x, k, dim=-1, keepdim=False):
 
 @method
 def unique(x, sorted=True, return_inverse=False, return_counts=False, dim=None):
-    """The different numbers (or slices along `dim`), rising; with where they went, and how often each was there."""
+    """The different numbers (or slices along `dim`), rising; with where each went, and their counts."""
     out = array_module(x.data).unique(x.data, axis=dim, return_inverse=return_inverse,
                                       return_counts=return_counts)
     parts = list(out) if isinstance(out, tuple) else [out]
@@ -774,8 +797,8 @@ def searchsorted(sorted_sequence, values, right=False, side=None, sorter=None, o
     if sequence.ndim == 1:
         out = xp.searchsorted(sequence, numbers, side=side)
     elif sequence.shape[:-1] != numbers.shape[:-1]:
-        raise RuntimeError(f"searchsorted of {numbers.shape} in {sequence.shape}: all sizes but the last must "
-                           "agree.")
+        raise RuntimeError(f"searchsorted of {numbers.shape} in {sequence.shape}: all sizes but the last "
+                           "must agree.")
     else:
         out = xp.empty(numbers.shape, int64)
         for row in np.ndindex(numbers.shape[:-1]):
@@ -853,7 +876,10 @@ def type_as(x, y): return to(x, y.dtype)
 @method
 def type(x, dtype=None):
     """x in another dtype; without one, PyTorch's name of x's type."""
-    return "torch.{}Tensor".format(x.dtype) if dtype is None else to(x, dtype)
+    if dtype is not None:
+        return to(x, dtype)
+    name = next(name for name, known in DTYPES.items() if known == x.dtype)
+    return f"torch.{name.capitalize()}Tensor"
 @method
 def cpu(x): return to(x, "cpu")
 @method

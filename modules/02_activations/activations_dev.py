@@ -8,9 +8,9 @@
 #       [0, 1]]
 # ```
 #
-# Multiply the two matrices: W2 W1 = [[3, 7]]. Run the next cells, with any x you like. How many layers
-# was that? And what about a stack of a hundred? Then the second question: can any such stack draw a
-# corner, the function |x| for example?
+# Multiply the two matrices: W2 W1 = [[3, 7]]. Run the next cells, and put in any x you like. How many
+# layers was that? What about a stack of a hundred? And can any such stack draw a corner, the function
+# |x| for example?
 
 # %%
 #| default_exp nn.activations
@@ -226,6 +226,16 @@ def sigmoid(x):
 
 
 # %%
+def without_overflow(f, *args):
+    """f(*args); an exponential that grows beyond all floats on the way is a failure."""
+    with np.errstate(over="raise", invalid="raise"):
+        try:
+            return f(*args)
+        except FloatingPointError as error:
+            raise AssertionError(f"{error}: e^1000 or the like was computed. Find a form whose exponent "
+                                 "is not positive.") from None
+
+
 class TestSigmoid:
     """Sigmoid"""
     def test_by_hand(self):
@@ -239,15 +249,8 @@ class TestSigmoid:
 
     def test_large(self):
         "-1000 gives 0 and 1000 gives 1, and no exponential overflows on the way"
-        with np.errstate(over="raise", invalid="raise"):
-            for dtype in "float32", "float64":
-                x = np.array([-1000., 1000.], dtype)
-                try:
-                    out = sigmoid(x)
-                except FloatingPointError as error:
-                    raise AssertionError(f"{error}: e^1000 was computed. Use an exponent that is not "
-                                         "positive.") from None
-                expect(out, [0., 1.])
+        for dtype in "float32", "float64":
+            expect(without_overflow(sigmoid, np.array([-1000., 1000.], dtype)), [0., 1.])
 
     def test_small(self):
         "Small probabilities are numbers too: sigmoid(-20) is 2.06e-9, not 0"
@@ -315,8 +318,9 @@ run_tests(TestTanh)
 # hold 1 + 2.06e-9: it is 1, and log(1) is 0. The function log1p(e) gives log(1 + e) without ever forming
 # 1 + e; every numerical library has it, because this sum loses its small part everywhere.
 #
-# PyTorch has two more arguments, and they are given: `beta` makes the bend tighter, log(1 + e^βx)/β, and
-# where βx is above `threshold` the result is x itself. Write softplus of z into a variable `soft`.
+# Your part: softplus of z, into a variable `soft`. What stands around it is given and can be skipped at
+# first reading. PyTorch has two more arguments: `beta` makes the bend tighter, log(1 + e^βx)/β, and where
+# βx is above `threshold` the result is x itself.
 
 # %%
 #| export
@@ -351,13 +355,7 @@ class TestSoftplus:
 
     def test_large(self):
         "1000 gives 1000 and -1000 gives 0, and no exponential overflows on the way"
-        with np.errstate(over="raise", invalid="raise"):
-            try:
-                out = softplus(np.array([1000., -1000., 15.], "float32"))
-            except FloatingPointError as error:
-                raise AssertionError(f"{error}: e^1000 was computed. The exponent must not be positive."
-                                     ) from None
-        expect(out, [1000., 0., 15.0000003])
+        expect(without_overflow(softplus, np.array([1000., -1000., 15.])), [1000., 0., 15.0000003])
 
     def test_small(self):
         "softplus(-20) is 2.06e-9: 1 + 2.06e-9 does not exist in float32"
@@ -423,8 +421,7 @@ class TestSilu:
 
     def test_large(self):
         "Far out it is relu: 1000 stays 1000, -1000 gives 0"
-        with np.errstate(over="raise", invalid="raise"):
-            expect(silu(np.array([1000., -1000.], "float32")), [1000., 0.])
+        expect(without_overflow(silu, np.array([1000., -1000.], "float32")), [1000., 0.])
 
     def test_integers(self):
         "Integers are refused"
@@ -444,18 +441,19 @@ run_tests(TestSilu)
 #    \qquad \begin{matrix} x: & -1 & 1 & 2 \\ \text{gate:} & 0.1587 & 0.8413 & 0.9772 \\
 #    & -0.1587 & 0.8413 & 1.9545 \end{matrix} $$
 #
-# erf, the error function, is an op of module 01; like every op it takes arrays as well. It is not cheap,
-# and GPT-2 was trained with a substitute, which PyTorch calls `approximate="tanh"`. By tanh(u) = 2σ(2u) - 1
-# it needs no tanh but your sigmoid:
+# erf, the error function, is an op of module 01, and like every op, your sigmoid too, it takes arrays as
+# well as tensors. It is not cheap, and GPT-2 was trained with a substitute, which PyTorch calls
+# `approximate="tanh"`. With tanh(u) = 2σ(2u) - 1 it becomes
 #
 # $$ \Phi(x) \approx \sigma(2u) \qquad u = \sqrt{\tfrac{2}{\pi}}\,(x + 0.044715\,x^3) $$
 #
-# gelu(2) is 1.9545 with Φ and 1.9546 with this. Close, but a model gives its own numbers only with the
+# gelu(2) is 1.9545 with Φ and 1.9546 with this: close, but a model gives its own numbers only with the
 # one it was trained with. Write the cube as a product: `x**3` is a general power, and you will measure
 # what that costs.
 #
-# Any other `approximate` is a RuntimeError that names it and says what is allowed. Your part is the gate.
-# `keeps=True` says that what follows the output is not for the caller: module 05 will want the gate again.
+# Your part is the gate, into a variable `gate`. An `approximate` that is neither "none" nor "tanh" is a
+# RuntimeError that names it and says what is allowed. `keeps=True` says that what follows the output is
+# not for the caller: module 05 will want the gate again.
 
 # %%
 #| export
@@ -498,13 +496,12 @@ class TestGelu:
         "The tanh form is another function: 1.95460 at 2, not 1.95450"
         expect(gelu(self.x, approximate="tanh"),
                [[-0.0454023, -0.1588080, -0.1542860], [0.3457140, 0.8411920, 1.9545977]],
-               why="0.044715 forgotten gives 1.922 at 2, a square for the cube 1.938")
+               why="0.044715 forgotten gives 1.921 at 2, a square for the cube 1.940")
 
     def test_large(self):
         "Far out both are relu, and nothing overflows: 30 stays 30, -30 gives 0"
-        with np.errstate(over="raise", invalid="raise"):
-            for form in "none", "tanh":
-                expect(gelu(np.array([30., -30.], "float32"), form), [30., 0.])
+        for form in "none", "tanh":
+            expect(without_overflow(gelu, np.array([30., -30.], "float32"), form), [30., 0.])
 
     def test_float32(self):
         "float32 stays float32, output and gate"
@@ -546,12 +543,18 @@ run_tests(TestGelu)
 #
 # The second form is there because e^1001 overflows and inf/inf is nan. Subtracting the same number from
 # all scores divides top and bottom by the same factor, so no share changes: [1001, 1002, 1003] has the
-# shares of [1, 2, 3]. With the largest score subtracted, the largest exponent is 0, and the sum is at
-# least 1.
+# shares of [1, 2, 3]. Take the largest score, and no exponent is above 0 while the sum is at least 1.
 #
-# `dim` is the dimension along which the shares sum to 1, and along which the maximum is taken: **each row
-# has its own**. If one row holds scores around 1000 and another around 1, and you subtract 1003 from
-# both, the second becomes 0/0. Remember from module 01 what makes a (2, 1) of maxima go back to a (2, 3).
+# `dim` is the dimension along which the shares sum to 1. Scores of shape (2, 3) can be read in two ways:
+#
+# ```
+# scores         dim=1: two choices of three     dim=0: three choices of two
+# 1  2  3        0.0900  0.2447  0.6652          0.1192  0.7311  0.9526
+# 3  1  0        0.8438  0.1142  0.0420          0.8808  0.2689  0.0474
+# ```
+#
+# Maximum and sum are taken along the same dim, **each row its own**: subtract 1003 from a row of scores
+# around 1, and it becomes 0/0. Remember from module 01 what lets a (2, 1) of maxima go back to a (2, 3).
 
 # %%
 #| export
@@ -591,7 +594,8 @@ class TestSoftmax:
 
     def test_own_maximum(self):
         "Each row has its own maximum: rows of 1 to 3 and of 1001 to 1003 have the same shares"
-        expect(softmax(Tensor([[1., 2., 3.], [1001., 1002., 1003.]]), 1), [[0.0900306, 0.2447285, 0.6652410]] * 2,
+        expect(softmax(Tensor([[1., 2., 3.], [1001., 1002., 1003.]]), 1),
+               [[0.0900306, 0.2447285, 0.6652410]] * 2,
                why="nan is 0/0: the maximum of the whole array was subtracted from both rows")
 
     def test_dim(self):
@@ -706,7 +710,8 @@ class TestLogSoftmax:
 
     def test_dim(self):
         "Along dim 0 of a (2, 3), and along dim 1 of a square"
-        expect(log_softmax(self.x, 0), [[-2.1269280, -0.3132617, -0.0485874], [-0.1269280, -1.3132617, -3.0485874]])
+        expect(log_softmax(self.x, 0),
+               [[-2.1269280, -0.3132617, -0.0485874], [-0.1269280, -1.3132617, -3.0485874]])
         expect(log_softmax(Tensor([[1., 2.], [4., 1.]]), dim=1),
                [[-1.3132617, -0.3132617], [-0.0485874, -3.0485874]])
 
@@ -812,17 +817,33 @@ def draw_six_curves():
 
 
 # %% [markdown]
+# ## Which one to take
+#
+# | | gives | slope | at home in |
+# |---|---|---|---|
+# | relu | 0 and up | 0 or 1 | hidden layers of simple and convolutional networks: try it first |
+# | leaky_relu | anything | s or 1 | the same, where too many neurons stay at 0 |
+# | sigmoid | 0 to 1 | at most 1/4 | a yes or no at the end; gates |
+# | tanh | -1 to 1 | at most 1 | states that must not grow: recurrent networks |
+# | softplus | above 0 | 0 to 1 | a number that must be positive, such as a deviation |
+# | silu, gelu | -0.28, -0.17 and up | -0.13 to 1.13 | hidden layers of transformers |
+# | softmax | shares that sum to 1 | | one of many at the end; attention |
+# | log_softmax | 0 and down | | losses, always in place of log(softmax) |
+#
+# Between two hidden layers most of them work, and better data gain more than a better bend. At the end
+# of a network there is no choice by taste: what is the number supposed to *be*?
+#
 # ## Measure
 #
-# Guess before you run; write your guesses into the two variables.
+# Guess before you run, and write your guesses into the four variables.
 #
-# 1. relu takes half a nanosecond per number, give or take. How many does gelu (tanh form) take? And how
+# 1. relu takes half a nanosecond a number, give or take. How many does gelu (tanh form) take? And how
 #    many with `x**3` in place of the product?
 # 2. x takes 4 MB. How much *new* memory does your softmax hold at its peak, the result included? And the
 #    formula typed straight from the book, with two exponentials?
 
 # %%
-guess_of_gelu, guess_with_power = None, None         # nanoseconds per number
+guess_of_gelu, guess_with_power = None, None         # nanoseconds a number
 guess_of_softmax, guess_from_the_book = None, None   # MB
 
 

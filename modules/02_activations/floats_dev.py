@@ -1,8 +1,9 @@
 # %% [markdown]
 # # Which numbers an activation takes
 #
-# Given code: nothing to solve here. Integers, float16, a dim that is no number: the questions that have
-# nothing to do with bends are answered here, once for all activations, as PyTorch answers them.
+# Given code: nothing to solve here. Integers, float16, a dim that is no number: the questions that
+# have nothing to do with bends are answered here, once for all activations, as PyTorch answers
+# them.
 
 # %%
 #| default_exp nn.floats
@@ -13,6 +14,7 @@ import functools
 import numpy as np
 
 from tinytorch.core.dtypes import float16, float32, float64
+
 
 # %%
 #| export

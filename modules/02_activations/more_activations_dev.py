@@ -1,8 +1,9 @@
 # %% [markdown]
 # # The relatives
 #
-# Given code: nothing to solve here. PyTorch's other activations, a line or two each, made of yours and of
-# ops of module 01. Only `hardtanh` is an op of its own, because its slope at the two corners is 0.
+# Given code: nothing to solve here. PyTorch's other activations, a line or two each, made of yours
+# and of ops of module 01. Only `hardtanh` is an op of its own, because its slope at the two corners
+# is 0.
 
 # %%
 #| default_exp nn.more_activations
@@ -26,9 +27,10 @@ from tinytorch.core.ops import masked_fill
 # %% [markdown]
 # ## Writing into the input
 #
-# PyTorch's activations take `inplace=True`: the result goes into the memory of the input. Here that saves
-# nothing, since the result was computed beside it; but whoever looks at the input later finds what
-# PyTorch would have left there. The input is copied first, because a gradient may need it as it was.
+# PyTorch's activations take `inplace=True`: the result goes into the memory of the input. Here that
+# saves nothing, since the result was computed beside it; but whoever looks at the input later finds
+# what PyTorch would have left there. The input is copied first, because a gradient may need it as
+# it was.
 
 # %%
 #| export

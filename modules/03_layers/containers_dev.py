@@ -36,7 +36,8 @@ class ModuleList(Numbered, Module):
                 runs[-1][1] = i
             else:
                 runs.append([i, i, text])
-        return [f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}" for a, b, text in runs]
+        return [f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}"
+                for a, b, text in runs]
 
 
 class Named:
@@ -48,7 +49,7 @@ class Named:
 
     def __getitem__(self, key):
         if key not in self:
-            raise KeyError(f"{key!r}: this {type(self).__name__} has {', '.join(self._items()) or 'nothing'}.")
+            raise KeyError(f"{key!r}: this {type(self).__name__} has {', '.join(self) or 'nothing'}.")
         return vars(self)[key]
 
     def __delitem__(self, key):

@@ -109,6 +109,14 @@ def xavier_normal_(tensor, gain=1.0, generator=None):
     return normal_(tensor, 0.0, gain * math.sqrt(2 / sum(fans(tensor))), generator)
 
 
+def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+    """Uniform with the same variance as `kaiming_normal_`."""
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"kaiming_uniform_: mode is 'fan_in' or 'fan_out', got {mode!r}.")
+    bound = calculate_gain(nonlinearity, a) * math.sqrt(3 / fans(tensor)[mode == "fan_out"])
+    return uniform_(tensor, -bound, bound, generator)
+
+
 def orthogonal_(tensor, gain=1, generator=None):
     """Rows (or columns, if there are fewer of them) of length `gain` and at right angles (Saxe et al., 2013).
 

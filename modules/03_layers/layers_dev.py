@@ -280,7 +280,7 @@ class Linear(Module):
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
         ### BEGIN SOLUTION
-        bound = 1 / math.sqrt(in_features) if in_features else 0.0
+        bound = 1 / math.sqrt(in_features) if in_features > 0 else 0.0
 
         def drawn(*shape):
             return Parameter(uniform_(empty(*shape, dtype=dtype, device=device), -bound, bound))

@@ -2,8 +2,8 @@
 # # What every module can do
 #
 # Given code: nothing to solve here. The rules for attributes, the walks that follow from one helper
-# (`members`), calling with hooks, and printing. The four methods that the lesson asks for stand in its
-# class `Module`, which inherits all of this.
+# (`members`), and printing. The four methods that the lesson asks for stand in its class `Module`, which
+# inherits all of this.
 
 # %%
 #| default_exp nn.module_base
@@ -11,6 +11,7 @@
 # %%
 from typing import NamedTuple
 
+from hooks_dev import CallBase
 from parameter_dev import Parameter
 
 from tinytorch.core.casts import to
@@ -45,21 +46,6 @@ def dotted(prefix, name):
     return f"{prefix}.{name}" if prefix else name
 
 
-class Hook(NamedTuple):
-    """A function that hears of a module's calls, before or after forward."""
-    function: object
-    before: bool
-    with_kwargs: bool
-
-
-class RemovableHandle:
-    """What registering a hook returns: `remove()` ends it, and so does leaving a `with` block."""
-    def __init__(self, module, hook): self.module, self.hook = module, hook
-    def remove(self): self.module._hooks = [hook for hook in self.module._hooks if hook is not self.hook]
-    def __enter__(self): return self
-    def __exit__(self, *error): self.remove()
-
-
 class IncompatibleKeys(NamedTuple):
     """What `load_state_dict` found too little and too much."""
     missing_keys: list
@@ -74,76 +60,22 @@ class IncompatibleKeys(NamedTuple):
 # %% [markdown]
 # ## The module
 #
-# `training`, `_hooks` and `_persistent` are class attributes until somebody changes them, so a module works
-# without a call of `super().__init__()`.
+# `training` and `_persistent` are class attributes until somebody changes them (so is `_hooks` in
+# `hooks_dev.py`), so a module works without a call of `super().__init__()`.
 
 # %%
 #| export
-class ModuleBase:
+class ModuleBase(CallBase):
     """Everything of `Module` but the walk over its parameters, training mode, saving and loading."""
     training = True
-    _hooks = ()
-    _persistent = {}                   # name of each buffer -> whether state_dict saves it; never this one
-
-    def forward(self, *args, **kwargs):
-        raise NotImplementedError(f"Module [{type(self).__name__}] is missing the required \"forward\" "
-                                  "function: what it computes when it is called.")
-
-    # Calling
-    def __call__(self, *args, **kwargs):
-        if self._hooks:
-            return self._call_with_hooks(args, kwargs)
-        return self.forward(*args, **kwargs)
-
-    def _call_with_hooks(self, args, kwargs):
-        hooks = list(self._hooks)
-        for hook in hooks:
-            if hook.before:
-                args, kwargs = self._changed_by(hook, args, kwargs)
-        out = self.forward(*args, **kwargs)
-        for hook in hooks:
-            if not hook.before:
-                told = (args, kwargs) if hook.with_kwargs else (args,)
-                changed = hook.function(self, *told, out)
-                out = out if changed is None else changed
-        return out
-
-    def _changed_by(self, hook, args, kwargs):
-        """Arguments for forward after a pre-hook has seen them."""
-        if not hook.with_kwargs:
-            changed = hook.function(self, args)
-            args = args if changed is None else changed if isinstance(changed, tuple) else (changed,)
-        elif (changed := hook.function(self, args, kwargs)) is not None:
-            if not (isinstance(changed, tuple) and len(changed) == 2):
-                raise RuntimeError("forward pre-hook: with kwargs it must return None or a tuple of new args "
-                                   f"and kwargs, not {changed!r:.60}.")
-            args, kwargs = changed
-        return args, kwargs
-
-    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
-        """Call `hook(module, args)` before each forward; what it returns, if not None, replaces the args.
-
-        with_kwargs: `hook(module, args, kwargs)`, which may return (args, kwargs).
-        """
-        return self._register(Hook(hook, True, with_kwargs), prepend)
-
-    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False):
-        """Call `hook(module, args, out)` after each forward; what it returns, if not None, replaces out.
-
-        with_kwargs: `hook(module, args, kwargs, out)`. prepend: before the hooks that are there already.
-        """
-        return self._register(Hook(hook, False, with_kwargs), prepend)
-
-    def _register(self, hook, prepend):
-        self._hooks = [hook, *self._hooks] if prepend else [*self._hooks, hook]
-        return RemovableHandle(self, hook)
+    _persistent = {}                   # buffer -> whether state_dict saves it; replaced, never changed
 
     # Attributes: what was a parameter, a module or a buffer stays one
     def __setattr__(self, name, value):
-        if name in self.__dict__ and value is not None and not isinstance(value, (Parameter, ModuleBase)):
-            self._check_kind(name, value)
-        if name in self._persistent and isinstance(value, (Parameter, ModuleBase)):
+        if isinstance(value, (Parameter, ModuleBase)):
             self._forget_buffer(name)
+        elif name in self.__dict__ and value is not None:
+            self._check_kind(name, value)
         object.__setattr__(self, name, value)
 
     def _check_kind(self, name, value):
@@ -152,9 +84,9 @@ class ModuleBase:
         if not isinstance(old, (Parameter, ModuleBase)) and not (buffer and not isinstance(value, Tensor)):
             return
         kind = "Tensor" if buffer else "Parameter" if isinstance(old, Parameter) else "Module"
-        raise TypeError(f"cannot assign {type(value).__name__} to {name!r} of {type(self).__name__}, which is "
-                        f"a {kind}: it must be another one, or None. To change the numbers of a parameter, "
-                        f"write into it: {name}.detach().copy_(values).")
+        raise TypeError(f"cannot assign {type(value).__name__} to {name!r} of {type(self).__name__}, which "
+                        f"is a {kind}: it must be another one, or None. To change the numbers of a "
+                        f"parameter, write into it: {name}.detach().copy_(values).")
 
     def __delattr__(self, name):
         object.__delattr__(self, name)

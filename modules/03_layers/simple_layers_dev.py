@@ -196,9 +196,9 @@ class AlongDim(Activation):
     def __init__(self, dim=None): self.dim = dim
 
     def dim_for(self, input):
-        """The dim that was given; if none was, PyTorch's guess, and a warning: it is rarely what is meant."""
+        """The dim that was given; if none was, PyTorch's guess and a warning: it is rarely meant."""
         if self.dim is None:
-            warnings.warn(f"{type(self).__name__} without dim: 0 is taken for 0, 1 or 3 dimensions, otherwise 1. "
+            warnings.warn(f"{type(self).__name__} without dim: 0 is taken for 0, 1 or 3 dimensions, else 1. "
                           "Say which: dim=-1.", stacklevel=4)
             return 0 if input.ndim in (0, 1, 3) else 1
         return self.dim

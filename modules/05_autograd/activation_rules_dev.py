@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Rules for the activations of module 02
 #
-# Given: a formula sheet. What is computed outside the pullback is computed while recording, and only
-# what the pullback names stays in memory: for relu its output, which the next layer keeps anyway, for
-# hardtanh and leaky_relu one byte a number, for gelu its slope.
+# Given: a formula sheet. What is computed outside the pullback is computed while recording, and
+# only what the pullback names stays in memory: for relu its output, which the next layer keeps
+# anyway, for hardtanh and leaky_relu one byte a number, for gelu its slope.
 
 # %%
 #| default_exp core.activation_rules
@@ -32,9 +32,9 @@ from tinytorch.nn.more_activations import hardtanh_op
 # %% [markdown]
 # ## Corners
 #
-# Past the corner nothing comes through, whatever arrives: 0, also if it was inf. `g * mask` would make
-# nan of that, and `np.where` is ten times slower, because a random mask cannot be predicted. So `through`
-# multiplies the *bits* of g, read as an integer, by 0 or 1.
+# Past the corner nothing comes through, whatever arrives: 0, also if it was inf. `g * mask` would
+# make nan of that, and `np.where` is ten times slower, because a random mask cannot be predicted.
+# So `through` multiplies the *bits* of g, read as an integer, by 0 or 1.
 
 # %%
 #| export
@@ -80,8 +80,8 @@ def _(out, x):
 
 # %% [markdown]
 # gelu's slope is gate + x gate'. With Φ for the gate, gate' is the normal density; with σ(2u) it is
-# σ(2u) (1 - σ(2u)) (2u)'. The gate was kept by the forward, so there is no second erf. The slope itself is
-# kept in its place: one array, and the way back is one product.
+# σ(2u) (1 - σ(2u)) (2u)'. The gate was kept by the forward, so there is no second erf. The slope
+# itself is kept in its place: one array, and the way back is one product.
 
 # %%
 #| export

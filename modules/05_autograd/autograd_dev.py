@@ -185,6 +185,9 @@ def both(g): return g, g               # it names nothing, so one function serve
 #
 # From the picture: x gets g·y, y gets g·x. Do not worry about broadcasting; the walk will undo it, in
 # one place, for all rules.
+#
+# Two lines are given, for plain numbers. In `x * 2` nobody wants the gradient of 2, so nobody needs x, and
+# the pullback must not keep it: then x may be freed, or overwritten.
 
 # %%
 #| export core.rules
@@ -192,10 +195,13 @@ def both(g): return g, g               # it names nothing, so one function serve
 def multiply_rule(out, x, y):
     """The pullback of x * y: from the gradient of the product to those of x and y.
 
-    >>> dx, dy = multiply_rule(6., 2., 3.)(16.)
-    >>> dx(), dy()
+    >>> x, y, g = np.array(2.), np.array(3.), np.array(16.)
+    >>> dx, dy = multiply_rule(x * y, x, y)(g)
+    >>> float(dx()), float(dy())
     (48.0, 32.0)
     """
+    if isinstance(y, (int, float)): return lambda g: (g * y, None)
+    if isinstance(x, (int, float)): return lambda g: (None, g * x)
     ### BEGIN SOLUTION
     return lambda g: (lambda: g * y, lambda: g * x)
     ### END SOLUTION
@@ -211,7 +217,8 @@ class TestMultiplyRule:
     """The pullback of a product"""
     def test_by_hand(self):
         "x = 2, y = 3, and 16 arrives: x gets 16 * 3 = 48, y gets 16 * 2 = 32"
-        dx, dy = pulled(multiply_rule(6., 2., 3.), 16.)
+        x, y = np.array(2.), np.array(3.)
+        dx, dy = pulled(multiply_rule(x * y, x, y), np.array(16.))
         expect(dx, 48., why="32 is the other one's: x gets g times y")
         expect(dy, 32.)
 

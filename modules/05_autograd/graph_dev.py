@@ -9,7 +9,7 @@
 #| default_exp core.graph
 
 # %%
-from tinytorch.core.backend import array_module, is_array, shares_memory, writes
+from tinytorch.core.backend import array_module, is_array, writes
 from tinytorch.core.tensor import Tensor
 
 # %%
@@ -77,14 +77,9 @@ def attach_outputs(Node, op, edges, pull, outputs):
 def refresh(view):
     """Give a view the history of its source as it is now, if the source was written since."""
     source, again, node = view.origin
-    if source.origin is not None:
-        refresh(source)
     if source.node is not node:
-        if shares_memory(view.data, source.data):
-            fresh = again(source)
-            view.node, view.requires_grad, view.origin = fresh.node, fresh.requires_grad, fresh.origin
-        else:
-            view.origin = None         # a reshape that had to copy
+        fresh = again(source)
+        view.node, view.requires_grad, view.origin = fresh.node, fresh.requires_grad, fresh.origin
 
 
 def missing_rule(op, out):

@@ -289,7 +289,6 @@ def _(out, x, ord=2, dim=None, keepdim=False, dtype=None):
 
 # %%
 #| export
-@op
 def prod_grad(g, x, dim):
     """g times, for each number of x, the product of the others along `dim`."""
     zero, where = x == 0, array_module(x).where
@@ -312,7 +311,6 @@ def _(x, dim=None, keepdim=False, dtype=None):
     return out.reshape(once) if keepdim else out
 
 
-@op
 def cumprod_grad(g, x, out, dim):
     """The gradient of cumprod: what flows into x[k] is out[k - 1] (g[k] + x[k+1] (g[k+1] + x[k+2] (...)))."""
     xp = array_module(x)

@@ -59,7 +59,9 @@ def _(out, x, y, alpha=1): return lambda g: (g, lambda: g * -alpha)
 @vjp(ops.negative)
 def _(out, x): return lambda g: (-g,)
 @vjp(ops.divide)
-def _(out, x, y): return lambda g: (lambda: g / y, lambda: -g * out / y)
+def _(out, x, y):
+    if isinstance(y, (int, float)): return lambda g: (g / y,)
+    return lambda g: (lambda: g / y, lambda: -g * out / y)
 @vjp(ops.pow)
 def _(out, x, p):
     if not is_array(p) and isinstance(p, (int, float)):

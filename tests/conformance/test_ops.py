@@ -8,6 +8,7 @@ from .exclusions import excluded
 from .frameworks import FRAMEWORK
 from .report import REPORT
 from .samples import cases, describe, in_place, samples, specials
+from .table import NO_VALUES
 
 pytestmark = pytest.mark.filterwarnings("ignore")      # PyTorch's own, about its samples
 
@@ -73,7 +74,8 @@ def test_specials(case, dtype):
     run(checks.values, case, specials(case, dtype), aspect="specials")
 
 
-def differentiable(case): return case.info.supports_autograd
+def differentiable(case):
+    return case.info.supports_autograd and case.info.name not in NO_VALUES
 
 
 @each(MAIN, when=differentiable)

@@ -35,11 +35,11 @@ def operands():
 
 
 def outcome(function, *args):
-    """What the call gives: a result, or the class of its error."""
+    """What the call gives: a result, the class of its error, or None for a kernel not written."""
     try:
         return function(*args)
     except (RuntimeError, TypeError, ValueError) as error:
-        return type(error)
+        return None if "not implemented for" in str(error) else type(error)
 
 
 def disagreement(ours, theirs, *args):
@@ -47,6 +47,8 @@ def disagreement(ours, theirs, *args):
     expected = outcome(theirs, *(a.clone() if isinstance(a, torch.Tensor) else a for a in args))
     got = outcome(ours, *(FRAMEWORK.tensor(a.clone()) if isinstance(a, torch.Tensor) else a
                           for a in args))
+    if expected is None:
+        return None                # PyTorch has no kernel for the dtype: no rule to follow
     if isinstance(expected, type):
         wrong = None if isinstance(got, type) and issubclass(got, expected) else f"{got!r}"
         return wrong and f"{wrong}, PyTorch raises {expected.__name__}"
@@ -118,7 +120,7 @@ numbers = st.one_of(st.integers(-100, 100), st.booleans(),
 values = st.lists(st.integers(0, 100), min_size=1, max_size=3)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, derandomize=True, max_examples=300)
 @given(name=st.sampled_from(sorted(OPERATORS)), dtype=st.sampled_from(DTYPES), values=values,
        number=numbers, mirrored=st.booleans())
 def test_numbers_never_widen(name, dtype, values, number, mirrored):

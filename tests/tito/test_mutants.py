@@ -230,6 +230,15 @@ def test_without_a_fork_each_variant_gets_a_process_of_its_own(small_course, mon
     assert told == {"events": [{"event": "check", "state": PASSED}], "code": 0}
 
 
+def test_variants_of_the_same_length_and_second_are_not_mixed_up(small_course):
+    """Python takes a compiled file for valid if length and second of the source agree."""
+    text = small_course.lesson.read_text()
+    wrong = text.replace("be at least 0", "be at least 9")
+    with runner.Variants(small_course.workspace, small_course.module) as variants:
+        passed = [variants.run(one, [], tests=True).passed for one in (text, wrong) * 3]
+    assert passed == [True, False] * 3
+
+
 def test_a_variant_that_leaves_is_no_pass_and_harms_no_other(small_course):
     text = small_course.lesson.read_text()
     with runner.Variants(small_course.workspace, small_course.module) as variants:

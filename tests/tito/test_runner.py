@@ -200,6 +200,14 @@ def test_tests_that_cannot_be_read_are_a_failure(small_course):
     assert "triple" in outcome.failures[0].detail
 
 
+def test_a_pytest_that_cannot_run_is_no_pass(small_course):
+    export.export(small_course.workspace, small_course.module)
+    small_course.write("tests/conftest.py", "def pytest_collection_finish(): 1 / 0\n")
+    outcome = runner.run_tests_folder(small_course.workspace, small_course.module)
+    assert not outcome.passed
+    assert "pytest could not run" in outcome.problem and "ZeroDivisionError" in outcome.problem
+
+
 def test_a_module_without_a_tests_folder_has_no_outcome(small_course):
     small_course.tests.unlink()
     small_course.tests.parent.rmdir()

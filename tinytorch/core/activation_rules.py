@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/activation_rules_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 2d4f4a76c4403ae68fa333fd750c354098e6e17cf13bd9123090201f6f8987ba  body sha256 edaaf0ff4959c3f1f3a1051476b6bc666995190b0119db8b5e8edd21fa51d4ce  # noqa: E501
+# source sha256 a3c28b9e52a420c9c8b11748acb49a2094d80ce77f57ef91d7397b8194530f15  body sha256 edaaf0ff4959c3f1f3a1051476b6bc666995190b0119db8b5e8edd21fa51d4ce  # noqa: E501
 """core.activation_rules: built in module 05_autograd."""
 
 import math

@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 5d6d95fb8b7c1e576478147f9373a08271a99275bfe1d99b77088d8aa761857b  body sha256 bb15ebffae1b93ca204a983aceeefdb8180e77292b7af816ca9affb657147897  # noqa: E501
+# source sha256 a675b17cc905a8f6d6e84e7c7e5ec445b917d9cce6a9424bd4af1a037cfbbf66  body sha256 bb15ebffae1b93ca204a983aceeefdb8180e77292b7af816ca9affb657147897  # noqa: E501
 """core.autograd: built in module 05_autograd."""
 
 import itertools

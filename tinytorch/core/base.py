@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 afaa9e39874904397749e5cfcd65e8d2e863ef635b2897c9e3f14e856d3939af  body sha256 1b9fec5dfbd41c92c8dd2d9180e8548da9aa809075c8c031e4b3cae80a278a39  # noqa: E501
+# source sha256 0d86619d265b7f574d640636663df20bb9fb217581777dcf9a30e2294c39737d  body sha256 4f3fe6db80c3e979e615efe2b728ba53e2e5900ab2cf3a3760c53cb94f0caf15  # noqa: E501
 """core.base: built in module 01_tensor."""
 
 import functools
@@ -110,13 +110,18 @@ class OpBase:
         raise explained(error, self.name, arrays) from None
 
     def remember(self, inputs, params, out):
-        """Note in each view what it is a view of, how it was taken, and from which history."""
+        """Note in each view of what memory's first tensor it is a view, how it was taken, and when.
+
+        "When" is the node the first tensor had: if it has another one later, it was written since.
+        """
         source = inputs[0]
+        first, before, node = source.origin or (source, None, source.node)
         for i, view in enumerate(out if self.outputs else [out]):
-            def again(x, i=i):
-                taken = self(x, *inputs[1:], **params)
-                return taken[i] if self.outputs else taken
-            view.origin = source, again, source.node
+            if shares_memory(source.data, view.data):            # a reshape may have had to copy
+                def again(x, i=i):
+                    taken = self(before(x) if before else x, *inputs[1:], **params)
+                    return taken[i] if self.outputs else taken
+                view.origin = first, again, node
 
     def kernel(self, array_type):
         """Register a faster forward for one type of array: `@gelu.kernel(numpy.ndarray)`."""
@@ -263,21 +268,20 @@ class TensorBase:
 
     def _refuse_leaf(self, node, wanted):
         """A recorded write into a leaf is refused: its gradient would belong to numbers that are gone."""
-        if self.origin is not None and shares_memory(self.data, self.origin[0].data):
-            self.origin[0]._refuse_leaf(self.origin[0].node, self.origin[0].requires_grad)
-        elif wanted and node is None:
+        if self.origin is not None:
+            node, wanted = self.origin[0].node, self.origin[0].requires_grad
+        if wanted and node is None:
             raise RuntimeError("a leaf that requires a gradient, or a view of one, cannot be written in "
                                "place while it is recorded. Write under no_grad(), or to a clone().")
 
     def _rewritten(self, recorded):
-        """After a write: stamp the memory; a view hands the news on to what it is a view of."""
+        """After a write: stamp the memory; a view hands its new history on to what it is a view of."""
         wrote(self.data)
         if recorded and self.origin is not None:
             source, again, _ = self.origin
-            if shares_memory(self.data, source.data):
-                xp = array_module(source.data)
-                places = again(xp.arange(source.data.size).reshape(source.shape))
-                source[xp.unravel_index(places, source.shape)] = self
+            xp = array_module(source.data)
+            places = again(xp.arange(source.data.size).reshape(source.shape))
+            source[xp.unravel_index(places, source.shape)] = self
 
     # Gradients: module 05 says what a node is
     def backward(self, gradient=None, retain_graph=False, create_graph=False):
@@ -286,10 +290,11 @@ class TensorBase:
         gradient: what to start from, of this tensor's shape; may be left out for a single number.
         Raises RuntimeError if nothing was recorded, or the graph was used up by an earlier call.
         """
-        if self.node is None:
+        out = self * 1 if self.requires_grad and self.node is None else self        # a leaf is a result too
+        if out.node is None:
             raise RuntimeError("backward(): nothing was recorded for this tensor. Was it computed from a "
                                "tensor with requires_grad=True, outside no_grad()?")
-        self.node.backward(self, gradient, retain_graph, create_graph)
+        out.node.backward(out, gradient, retain_graph, create_graph)
 
     def requires_grad_(self, requires_grad=True):
         """Ask for a gradient, or no longer; returns the tensor."""

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 c9196be871de346269c499e9d1f6f9f9180102aa9b97834adb6bcc5add9edfda  body sha256 70352f274e7d5d675fb0bce2832c56f3295ba9d0a83007ab898845438dc1a0d5  # noqa: E501
+# source sha256 a23e219b4785b366ab10313f1eb6d037126f662dcdff9aedc65a9a7174af64fe  body sha256 dc62ae9aed884260e4f47be076ca9b0ee5b3a08bd8f19a03321fb6528aaff5b9  # noqa: E501
 """core.casts: built in module 01_tensor."""
 
 import functools
@@ -55,7 +55,10 @@ def type_as(x, y): return to(x, y.dtype)
 @method
 def type(x, dtype=None):
     """x in another dtype; without one, PyTorch's name of x's type."""
-    return "torch.{}Tensor".format(x.dtype) if dtype is None else to(x, dtype)
+    if dtype is not None:
+        return to(x, dtype)
+    name = next(name for name, known in DTYPES.items() if known == x.dtype)
+    return f"torch.{name.capitalize()}Tensor"
 @method
 def cpu(x): return to(x, "cpu")
 @method

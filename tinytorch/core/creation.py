@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/creation_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 d8084223e2180556b5559ca4bcf5d92ced475177f707110d6a0c5ce2cc60dafd  body sha256 2bc62d237fe97d77cd77e06023e5990096ebe8b06b8f0356bb32d3bc96d7abbe  # noqa: E501
+# source sha256 9559d5c4ba63fb7c44475bd497ee9f9d8f35b48c4b4a5472fe3e611a23f2d938  body sha256 d3bb3aa3f88536a43b30a2b4f38abddd167355433b6255f314ca851ad69bd957  # noqa: E501
 """core.creation: built in module 01_tensor."""
 
 import math
@@ -138,8 +138,8 @@ def arange(start, end=None, step=1, dtype=None, device=None, requires_grad=False
     start, end = (0, start) if end is None else (start, end)
     start, end, step = _numbers(dtype, start, end, step)
     if step == 0 or (end - start) / step < 0 or not math.isfinite((end - start) / step):
-        raise RuntimeError(f"arange({start}, {end}, {step}): the step must not be 0, and must lead from start "
-                           "to end.")
+        raise RuntimeError(f"arange({start}, {end}, {step}): the step must not be 0, and must lead from "
+                           "start to end.")
     places = library(device).arange(math.ceil((end - start) / step))
     return wrap((start + places * step).astype(dtype or _dtype_of(start, end, step)), device, requires_grad)
 
@@ -271,8 +271,8 @@ def multinomial(x, num_samples, replacement=False, generator=None):
         raise RuntimeError(f"multinomial from {x.dtype} of {x.shape}: it takes a row of floats, or rows.")
     rows, n = weights.shape
     if num_samples < 1 or num_samples > n and not replacement:
-        raise RuntimeError(f"multinomial: {num_samples} samples from {n} without replacement. Draw at least 1 "
-                           "and at most as many as there are, or set replacement=True.")
+        raise RuntimeError(f"multinomial: {num_samples} samples from {n} without replacement. Draw at least "
+                           "1 and at most as many as there are, or set replacement=True.")
     xp, totals = array_module(weights), weights.sum(1)
     if not (np.isfinite(totals).all() and (weights >= 0).all() and (totals > 0).all()):
         raise RuntimeError("multinomial: the weights must be finite, 0 or more, and not all 0.")

@@ -1,8 +1,8 @@
 # Generated from modules/05_autograd/graph_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 5f616bd56190c3a1853b46b1806fadb5739e67777f7a192342a90ec8ed47c654  body sha256 c6e029dcd1026c4d5390b306ea5f25e5e190b68105374f113d92dd51e3a45879  # noqa: E501
+# source sha256 f3df29549c0b1adfa358139c24fc19197b99a6c2507fdb97c5b7c558bfa284a8  body sha256 6998bd1133e0c0302ecc3022d3c0fc237f7c647a8e5b88daaaebb18435af3082  # noqa: E501
 """core.graph: built in module 05_autograd."""
 
-from tinytorch.core.backend import array_module, is_array, shares_memory, writes
+from tinytorch.core.backend import array_module, is_array, writes
 from tinytorch.core.tensor import Tensor
 
 __all__ = ["Parts", "attach_outputs", "check_unwritten", "missing_rule", "refresh", "saved_in"]
@@ -67,14 +67,9 @@ def attach_outputs(Node, op, edges, pull, outputs):
 def refresh(view):
     """Give a view the history of its source as it is now, if the source was written since."""
     source, again, node = view.origin
-    if source.origin is not None:
-        refresh(source)
     if source.node is not node:
-        if shares_memory(view.data, source.data):
-            fresh = again(source)
-            view.node, view.requires_grad, view.origin = fresh.node, fresh.requires_grad, fresh.origin
-        else:
-            view.origin = None         # a reshape that had to copy
+        fresh = again(source)
+        view.node, view.requires_grad, view.origin = fresh.node, fresh.requires_grad, fresh.origin
 
 
 def missing_rule(op, out):

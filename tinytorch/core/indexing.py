@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 c9196be871de346269c499e9d1f6f9f9180102aa9b97834adb6bcc5add9edfda  body sha256 cf757c656be40ab2b3c442756693ec79d26e1b4b677f0ab6bfb782eae7c0c0f4  # noqa: E501
+# source sha256 a23e219b4785b366ab10313f1eb6d037126f662dcdff9aedc65a9a7174af64fe  body sha256 4bb22d23e264ebb6d03daccf307edc67bd1a39271e963875463507b20874ee1f  # noqa: E501
 """core.indexing: built in module 01_tensor."""
 
 import numpy as np
@@ -61,6 +61,9 @@ def add_along(x, dim, index, src):
     return add_at(x.copy(), ops.places_of(index, dim), src)
 
 
+place_along.name, add_along.name = "scatter", "scatter_add"   # what errors and graphs call them
+
+
 def _scattered(name, x, dim, index, src):
     """x, dim, index and src as scatter takes them: of one number of dimensions, src as large as the index."""
     dim = place(x, dim)
@@ -117,6 +120,9 @@ def added_at(x, value, index):
     return add_at(x.copy(), index, value)
 
 
+place_at.name, added_at.name = "index_put", "index_add"
+
+
 def _sliced(name, x, dim, index, source=None):
     """The place of `index` along dim, for index_add and its kin."""
     dim, index = place(x, dim), index.reshape(-1)
@@ -150,7 +156,8 @@ def index_fill(x, dim, index, value):
     dim, xp = place(x, dim), array_module(x.data)
     mask = xp.zeros(x.shape[dim:dim + 1] or 1, bool)
     mask[_sliced("index_fill", x, dim, index)[dim]] = True
-    return ops.masked_fill(x, Tensor._of(mask.reshape((-1,) + (1,) * (x.ndim - 1 - dim))), value).reshape(x.shape)
+    mask = Tensor._of(mask.reshape((-1,) + (1,) * (x.ndim - 1 - dim)))
+    return ops.masked_fill(x, mask, value).reshape(x.shape)
 
 
 @method
@@ -304,7 +311,7 @@ def kthvalue(x, k, dim=-1, keepdim=False):
 
 @method
 def unique(x, sorted=True, return_inverse=False, return_counts=False, dim=None):
-    """The different numbers (or slices along `dim`), rising; with where they went, and how often each was there."""
+    """The different numbers (or slices along `dim`), rising; with where each went, and their counts."""
     out = array_module(x.data).unique(x.data, axis=dim, return_inverse=return_inverse,
                                       return_counts=return_counts)
     parts = list(out) if isinstance(out, tuple) else [out]
@@ -326,8 +333,8 @@ def searchsorted(sorted_sequence, values, right=False, side=None, sorter=None, o
     if sequence.ndim == 1:
         out = xp.searchsorted(sequence, numbers, side=side)
     elif sequence.shape[:-1] != numbers.shape[:-1]:
-        raise RuntimeError(f"searchsorted of {numbers.shape} in {sequence.shape}: all sizes but the last must "
-                           "agree.")
+        raise RuntimeError(f"searchsorted of {numbers.shape} in {sequence.shape}: all sizes but the last "
+                           "must agree.")
     else:
         out = xp.empty(numbers.shape, int64)
         for row in np.ndindex(numbers.shape[:-1]):

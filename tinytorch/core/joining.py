@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 c9196be871de346269c499e9d1f6f9f9180102aa9b97834adb6bcc5add9edfda  body sha256 b797610a4505f28271c8b1f5f8941fbf8af72238a062b73bc561386a716162c0  # noqa: E501
+# source sha256 a23e219b4785b366ab10313f1eb6d037126f662dcdff9aedc65a9a7174af64fe  body sha256 b1779ae8dfc72a37b543487c408199b43d584795c8677eab063ba43260f1235d  # noqa: E501
 """core.joining: built in module 01_tensor."""
 
 import numpy as np
@@ -86,6 +86,10 @@ def unbind_all(x, dim):
     return tuple([x[(slice(None),) * dim + (i, ...)] for i in range(x.shape[dim])])
 
 
+join.name, stack_up.name = "cat", "stack"             # what errors and graphs call them
+split_sizes.name, unbind_all.name = "split", "unbind"
+
+
 @method
 def split(x, split_size, dim=0):
     """Views of x along `dim`: parts of one size, the last one smaller, or of the sizes in a list."""
@@ -141,7 +145,7 @@ def unbind(x, dim=0):
 
 
 def meshgrid(*tensors, indexing="ij"):
-    """For vectors of n and m numbers two (n, m) tensors: the coordinates of a grid; "xy" swaps the first two."""
+    """For vectors of n and m numbers two (n, m) tensors: the coordinates of a grid; (m, n) with "xy"."""
     tensors = list(tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors)
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f"meshgrid: indexing={indexing!r}; it can be 'ij' (rows first) or 'xy'.")

@@ -1,11 +1,11 @@
 # Generated from modules/01_tensor/math_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 fd24d43517e9a85def7ab18c16b751a53d7cb47ad20a0d5ce1882851557c2c86  body sha256 d96f8452c1804896cedcd5b02acd5a3f5ac550a3c11951f4325022a92c5b5eb2  # noqa: E501
+# source sha256 146758b6e25252804efb15d990d271206312ea1482509d8d64a63e4f02dc473c  body sha256 8a593c7dea20b1447054652f9278e52a242b60224cba75212bad39ef90b7ca76  # noqa: E501
 """core.math: built in module 01_tensor."""
 
 import numpy as np
 
 from tinytorch.core import ops
-from tinytorch.core.backend import array_module
+from tinytorch.core.backend import array_module, is_array
 from tinytorch.core.base import METHODS, method
 from tinytorch.core.dtypes import bool_, float32, int64
 from tinytorch.core.op import op
@@ -26,8 +26,8 @@ __all__ = [
 
 
 def floats(x):
-    """x itself if it holds floats, else its numbers as float32."""
-    return x if x.dtype.kind == "f" else x.astype(float32)
+    """x itself if it holds floats or is a Python number, else its numbers as float32."""
+    return x.astype(float32) if is_array(x) and x.dtype.kind != "f" else x
 
 
 @op(method=True)
@@ -202,6 +202,9 @@ def choose(condition, x, y):
         raise RuntimeError(f"where: the condition holds {condition.dtype}, it must hold bools. "
                            "Make it one by a comparison, such as condition != 0.")
     return array_module(condition).where(condition, x, y)
+
+
+choose.name = "where"                                 # what errors and graphs call it
 
 
 def where(condition, x=None, y=None):

@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/math_rules_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 4a0f5aa2516415aebe11d81b108505a51d4f1e907fc10c99912e9962c055861b  body sha256 cdcfe02d217e78865ce99b359f11a1e27ee99bb4d0ae75bdefb984732625d7df  # noqa: E501
+# source sha256 844cf63d585b2e6542be57c891c2dde2b338edf42bb30de76f0fc21dc3eefbde  body sha256 abc00d7914d38f45044e426a020597a518d22f3f1d9eca1377b5a480f58b2796  # noqa: E501
 """core.math_rules: built in module 05_autograd."""
 
 import math
@@ -247,7 +247,6 @@ def _(out, x, ord=2, dim=None, keepdim=False, dtype=None):
     return pull
 
 
-@op
 def prod_grad(g, x, dim):
     """g times, for each number of x, the product of the others along `dim`."""
     zero, where = x == 0, array_module(x).where
@@ -270,7 +269,6 @@ def _(x, dim=None, keepdim=False, dtype=None):
     return out.reshape(once) if keepdim else out
 
 
-@op
 def cumprod_grad(g, x, out, dim):
     """The gradient of cumprod: what flows into x[k] is out[k - 1] (g[k] + x[k+1] (g[k+1] + x[k+2] (...)))."""
     xp = array_module(x)

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/math_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 fd24d43517e9a85def7ab18c16b751a53d7cb47ad20a0d5ce1882851557c2c86  body sha256 92029be9beb23be24733adf383cb95d0d78d4444b4bd05df79e22d67804e1cca  # noqa: E501
+# source sha256 146758b6e25252804efb15d990d271206312ea1482509d8d64a63e4f02dc473c  body sha256 00d1504692b54803c2d3cac5245ed10f8650018ebec19b2ac1864057a8dd820b  # noqa: E501
 """core.products: built in module 01_tensor."""
 
 import math
@@ -102,7 +102,7 @@ def kron(x, y):
 
 
 def contract(x, xs, y, ys, out):
-    """The product of x and y, whose dimensions are named by the lists xs and ys, summed to the names `out`."""
+    """The product of x and y, summed to the names `out`; the lists xs and ys name their dimensions."""
     for name in set(xs) & set(ys):                    # of sizes 1 and n: the 1 is no dimension of its own
         if x.shape[xs.index(name)] != y.shape[ys.index(name)]:
             if x.shape[xs.index(name)] == 1:

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/math_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 fd24d43517e9a85def7ab18c16b751a53d7cb47ad20a0d5ce1882851557c2c86  body sha256 2b405bbfe716effebb8916c5de31bf81340f15c93c793ba8572a4e5fd1403f1f  # noqa: E501
+# source sha256 146758b6e25252804efb15d990d271206312ea1482509d8d64a63e4f02dc473c  body sha256 3b6ad67dc86e0085daa19deaa2fa5240d058b68cbdb67cee129f4c79f300faf5  # noqa: E501
 """core.reductions: built in module 01_tensor."""
 
 import math
@@ -24,6 +24,9 @@ __all__ = [
 def deviation(x, dim=None, correction=1, keepdim=False):
     """The square root of `ops.var`, with a gradient of 0 where all numbers are equal."""
     return np.sqrt(ops.var(x, dim, correction, keepdim))
+
+
+deviation.name = "std"                                # what errors and graphs call it
 
 
 def _spread(dim, correction, unbiased):

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 c9196be871de346269c499e9d1f6f9f9180102aa9b97834adb6bcc5add9edfda  body sha256 6feb1fc50a6d4f68589530128b6ecdcf6a1a7f9d1431dd849d1ce097a48fe2ed  # noqa: E501
+# source sha256 a23e219b4785b366ab10313f1eb6d037126f662dcdff9aedc65a9a7174af64fe  body sha256 f417b819a9bdee36756b895addc96523adaedf66241aa41b858aede645e32ba8  # noqa: E501
 """core.shape: built in module 01_tensor."""
 
 import functools
@@ -34,7 +34,8 @@ def place(x, dim, extra=0):
     """`dim` counted from the front; IndexError unless x has it. A tensor of shape () has dim 0."""
     n = x.ndim + extra or 1
     if not -n <= dim < n:
-        raise IndexError(f"dim {dim} of shape {x.shape}: dimension out of range, allowed are {-n} to {n - 1}.")
+        raise IndexError(f"dim {dim} of shape {x.shape}: dimension out of range, allowed are {-n} to "
+                         f"{n - 1}.")
     return dim % n
 
 
@@ -70,7 +71,7 @@ def permute(x, *order, dims=None):
 def t(x):
     """A matrix transposed; a vector as it is."""
     if x.ndim > 2:
-        raise RuntimeError(f"t() of {x.shape}: it takes at most 2 dimensions. Use transpose(dim0, dim1) or mT.")
+        raise RuntimeError(f"t() of {x.shape}: it takes at most 2 dimensions. Use transpose(dim0, dim1).")
     return permute_to(x, tuple(range(x.ndim))[::-1])
 
 
@@ -133,7 +134,11 @@ def expand(x, *sizes, size=None):
     if new < 0 or -1 in sizes[:new]:
         raise RuntimeError(f"expand of {x.shape} to {sizes}: give a size for each dimension, and -1 only for "
                            "one that is there already.")
-    return spread_to(x, tuple([x.shape[i - new] if n == -1 else n for i, n in enumerate(sizes)]))
+    shape = tuple([x.shape[i - new] if n == -1 else n for i, n in enumerate(sizes)])
+    if any(n != m and m != 1 for n, m in zip(shape[new:], x.shape)):
+        raise RuntimeError(f"expand of {x.shape} to {sizes}: only sizes of 1 can be stretched. Use repeat() "
+                           "to lay out copies.")
+    return spread_to(x, shape)
 
 
 @method
@@ -148,7 +153,8 @@ def broadcast_tensors(*tensors):
     shape = broadcast_shapes(*[x.shape for x in tensors])
     return tuple([expand(x, *shape) for x in tensors])
 def broadcast_shapes(*shapes):
-    return functools.reduce(ops.broadcast_shape, [(n,) if isinstance(n, int) else tuple(n) for n in shapes], ())
+    shapes = [(n,) if isinstance(n, int) else tuple(n) for n in shapes]
+    return functools.reduce(ops.broadcast_shape, shapes, ())
 
 
 @method
@@ -186,13 +192,15 @@ def unfold(x, dimension, size, step):
     """Windows of `size` along a dimension, one each `step`; they lie in a new last dimension."""
     dim, n = place(x, dimension), x.shape[dimension] if x.ndim else 1
     if not 0 <= size <= n or step < 1:
-        raise RuntimeError(f"unfold of {x.shape}: size {size} must fit into {n}, and step {step} be positive.")
+        raise RuntimeError(f"unfold of {x.shape}: size {size} must fit into {n}, and step {step} be 1 or "
+                           "more.")
     first = array_module(x.data).arange(0, n - size + 1, step)
     places = first[:, None] + array_module(x.data).arange(size)
     windows = (x if x.ndim else x.reshape(1))[(slice(None),) * dim + (places,)]
     return movedim(windows, dim + 1, -1) if x.ndim else windows.reshape(-1)
 
 
+permute_to.name, spread_to.name = "permute", "expand"  # what errors and graphs call them
 for _function in (view, view_as, reshape_as, permute, t, movedim, flatten, unflatten, squeeze, unsqueeze,
                   expand, expand_as, broadcast_to, narrow, select):
     _function.view = True                             # so that there is no `squeeze_`: memory keeps its shape
@@ -212,6 +220,9 @@ def contiguous(x):
 def flip_all(x, dims): return array_module(x).flip(x, dims).copy()
 @op(promote=False)
 def roll_by(x, shifts, dims): return array_module(x).roll(x, shifts, dims)
+
+
+flip_all.name, roll_by.name = "flip", "roll"          # what errors and graphs call them
 
 
 @method
@@ -259,7 +270,8 @@ def repeat(x, *sizes, repeats=None):
     if new < 0 or any(n < 0 for n in sizes):
         raise RuntimeError(f"repeat of {x.shape} by {sizes}: give a count, 0 or more, for each dimension.")
     shape = (1,) * new + x.shape
-    apart = expand(x.reshape([m for n in shape for m in (1, n)]), *[m for pair in zip(sizes, shape) for m in pair])
+    apart = x.reshape([m for n in shape for m in (1, n)])
+    apart = expand(apart, *[m for pair in zip(sizes, shape) for m in pair])
     return apart.reshape([n * m for n, m in zip(sizes, shape)])
 
 

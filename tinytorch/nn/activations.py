@@ -1,5 +1,5 @@
 # Generated from modules/02_activations/activations_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 c3dd80d6752e959e29a7d1b472ee17063b75dffc2d7fe98ae15000acefe14e3e  body sha256 73041a9fe078cb75ad611e2738da4898832e362b6668e4e9690668e14b2ba154  # noqa: E501
+# source sha256 546fe50b0d9dd2855f2c70887a414d90093eb065836295e6559e27d89627c81d  body sha256 73041a9fe078cb75ad611e2738da4898832e362b6668e4e9690668e14b2ba154  # noqa: E501
 """nn.activations: built in module 02_activations."""
 
 import math

@@ -1,5 +1,5 @@
 # Generated from modules/03_layers/containers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 d0028d6dd45ee1e6d4583be1d22b1888f46ea4735fa4143bf2af8e11030b7df2  body sha256 21de0043005fcd7b1947e6698b3ec7da408f7a6c88948b6c3f5573ccd5279474  # noqa: E501
+# source sha256 6197995d81bde994f49c7449f125e0bd3c668603b7252ea975947324a7e305ee  body sha256 372d8ae0272bab214f5a8b29d9ea7ec09f3c86f5e8553cfe6aad51c0854b52f2  # noqa: E501
 """nn.containers: built in module 03_layers."""
 
 from tinytorch.core.tensor import Tensor
@@ -30,7 +30,8 @@ class ModuleList(Numbered, Module):
                 runs[-1][1] = i
             else:
                 runs.append([i, i, text])
-        return [f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}" for a, b, text in runs]
+        return [f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}"
+                for a, b, text in runs]
 
 
 class Named:
@@ -42,7 +43,7 @@ class Named:
 
     def __getitem__(self, key):
         if key not in self:
-            raise KeyError(f"{key!r}: this {type(self).__name__} has {', '.join(self._items()) or 'nothing'}.")
+            raise KeyError(f"{key!r}: this {type(self).__name__} has {', '.join(self) or 'nothing'}.")
         return vars(self)[key]
 
     def __delitem__(self, key):

@@ -1,5 +1,5 @@
 # Generated from modules/02_activations/floats_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 93dd7ce25dedf98a53f09b56347bc157c90a0033116a7b886bb467ab475062c4  body sha256 bb04c2bd156cf26c5ea542617f7bb0a264b204a2302dfd73facfe01328a76b44  # noqa: E501
+# source sha256 e4548a8d5ef9a43beca5c1ffcaccde34142cc1df45aaa04e9b7ac78cc1a79aa1  body sha256 bb04c2bd156cf26c5ea542617f7bb0a264b204a2302dfd73facfe01328a76b44  # noqa: E501
 """nn.floats: built in module 02_activations."""
 
 import functools

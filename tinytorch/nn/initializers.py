@@ -1,5 +1,5 @@
 # Generated from modules/03_layers/init_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 e7eca768c2ca884e6daaa1e3a49d549c03c226ac817e6d3d7c3eb712c67c5994  body sha256 00007f29db7eab326df71d9f06ddaee39220d9ecc3beae1bef1835631c8087e7  # noqa: E501
+# source sha256 3b22eef13841ebf51377458ef2a18888742771a421e2c8783e86ccb3724b7cb8  body sha256 dd7d63d9fb5ffd2eba6f178c3c807793ecbcc80b0a5a6945e3e3564946ea13da  # noqa: E501
 """nn.initializers: built in module 03_layers."""
 
 import math
@@ -12,8 +12,8 @@ from tinytorch.core.tensor import Tensor
 from tinytorch.nn.parameter import overwrite
 
 __all__ = [
-    "calculate_gain", "constant_", "eye_", "fans", "normal_", "ones_", "orthogonal_",
-    "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
+    "calculate_gain", "constant_", "eye_", "fans", "kaiming_uniform_", "normal_", "ones_",
+    "orthogonal_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
 ]
 
 
@@ -93,6 +93,14 @@ def xavier_uniform_(tensor, gain=1.0, generator=None):
 def xavier_normal_(tensor, gain=1.0, generator=None):
     """Normal with variance 2 gain² / (fan_in + fan_out)."""
     return normal_(tensor, 0.0, gain * math.sqrt(2 / sum(fans(tensor))), generator)
+
+
+def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+    """Uniform with the same variance as `kaiming_normal_`."""
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"kaiming_uniform_: mode is 'fan_in' or 'fan_out', got {mode!r}.")
+    bound = calculate_gain(nonlinearity, a) * math.sqrt(3 / fans(tensor)[mode == "fan_out"])
+    return uniform_(tensor, -bound, bound, generator)
 
 
 def orthogonal_(tensor, gain=1, generator=None):

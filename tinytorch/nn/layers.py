@@ -1,5 +1,5 @@
 # Generated from modules/03_layers/layers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 3f18ec31ccf6095e66dc159e273d51afb65408107f5fc44ceadab7ebd1340f96  body sha256 eb4688d054bc96ea5db1fd1550484e5eeccd6ca73540e26e516247596cbd42ea  # noqa: E501
+# source sha256 8d101d68f34071344ba64877f7d5703f09b17265b96480fabcd8c96300871969  body sha256 4525a66aec6cec07ddee6dfe41d6933b69c0c24c3d2d7660a0bb6bb988ed060b  # noqa: E501
 """nn.layers: built in module 03_layers."""
 
 import math
@@ -49,7 +49,7 @@ class Linear(Module):
     def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        bound = 1 / math.sqrt(in_features) if in_features else 0.0
+        bound = 1 / math.sqrt(in_features) if in_features > 0 else 0.0
 
         def drawn(*shape):
             return Parameter(uniform_(empty(*shape, dtype=dtype, device=device), -bound, bound))

@@ -1,5 +1,5 @@
 # Generated from modules/02_activations/more_activations_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 f31a7f70fc48188cca622b8de207ce764d898968de848e376f51d8030d5f85ce  body sha256 d38a2a671233d5cf4c8aea083de8132bf99efb663f14655dc8b2c5e317e54533  # noqa: E501
+# source sha256 89e2846491ed5b630a9511b861e892d7e54da3fc27efca8024f309c43d84fec8  body sha256 d38a2a671233d5cf4c8aea083de8132bf99efb663f14655dc8b2c5e317e54533  # noqa: E501
 """nn.more_activations: built in module 02_activations."""
 
 import functools

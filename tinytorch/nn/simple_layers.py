@@ -1,5 +1,5 @@
 # Generated from modules/03_layers/simple_layers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 fe352779049897f9645c9317992a2a7366aa15bdb0ceade0e7bef69a36128734  body sha256 cbffcfc6f8a984c603d0de8bb13d63eafc6659529570547a175e0937a916dab6  # noqa: E501
+# source sha256 f58fde9195aae8440edfc2f6fa232b7e1895007a51c02142210cdd492be9764d  body sha256 22dc18d895f21d377c1fae9f34c53be68e18eb099c89014169cfee7086fa13e1  # noqa: E501
 """nn.simple_layers: built in module 03_layers."""
 
 import warnings
@@ -182,9 +182,9 @@ class AlongDim(Activation):
     def __init__(self, dim=None): self.dim = dim
 
     def dim_for(self, input):
-        """The dim that was given; if none was, PyTorch's guess, and a warning: it is rarely what is meant."""
+        """The dim that was given; if none was, PyTorch's guess and a warning: it is rarely meant."""
         if self.dim is None:
-            warnings.warn(f"{type(self).__name__} without dim: 0 is taken for 0, 1 or 3 dimensions, otherwise 1. "
+            warnings.warn(f"{type(self).__name__} without dim: 0 is taken for 0, 1 or 3 dimensions, else 1. "
                           "Say which: dim=-1.", stacklevel=4)
             return 0 if input.ndim in (0, 1, 3) else 1
         return self.dim
