@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"tinytorch\.")
 
 # Loaded at once: every op must know its rule before it first runs
-for _name in ("rules", "ops_rules", "math_rules", "shape_rules"):
+for _name in ("rules", "ops_rules", "math_rules", "shape_rules", "activation_rules", "layer_rules"):
     import_module(f"tinytorch.core.{_name}")
 
 __getattr__, __dir__, __all__ = face(__name__, {

@@ -133,7 +133,7 @@ def _frames(error: BaseException) -> list[tuple[str, int, str]]:
 
 
 def run_tests(job: dict, tell: Tell, alarm: Callable, first: bool = False) -> None:
-    """Runs a tests folder with pytest; the package it sees ends at the job's module."""
+    """Runs test files or folders with pytest; the package they see ends at the job's module."""
     import pytest
 
     from tito.lesson import hide_from
@@ -148,7 +148,7 @@ def run_tests(job: dict, tell: Tell, alarm: Callable, first: bool = False) -> No
                "--rootdir", root, "-c", ini, "-o", "python_files=test_*.py",
                "-p", "no:cacheprovider", "-p", "no:faulthandler"]
     with contextlib.redirect_stdout(_Paper()) as paper:
-        code = pytest.main([*options, *(["-x"] if first else []), job["tests"]],
+        code = pytest.main([*options, *(["-x"] if first else []), *job["files"]],
                            plugins=[_Reporter(root, tell, alarm)])
     if code in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):
         raise RuntimeError(f"pytest could not run:\n{paper.getvalue()[-700:]}")  # no `end` is told
@@ -247,7 +247,7 @@ def _warm(job: dict) -> None:
         if isinstance(statement, ast.Import | ast.ImportFrom):
             with _watched():
                 exec(compile(ast.Module([statement], []), job["lesson"], "exec"), names)
-    for file in Path(job["tests"]).glob("*.py") if job["tests"] else ():
+    for file in (file for folder in job["files"] for file in Path(folder).glob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             for name in _imported(node):
                 if name.split(".")[0] not in ("tinytorch", "tests", "conftest"):

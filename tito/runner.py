@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,6 +32,7 @@ CHECK_SECONDS = 10  # for one check, and for the lesson's own statements
 RUN_SECONDS = 120  # for a whole run
 START_SECONDS = 60  # until a process for variants has imported everything
 FLOOD = 4 * 2**20  # bytes a run may print past its checks
+SPLIT = 20_000  # bytes of test files from which two processes are faster than one
 FORKS = hasattr(os, "fork")
 
 
@@ -49,7 +51,23 @@ def run_tests_folder(workspace, module, seconds: float = CHECK_SECONDS) -> Outco
     if find_spec("pytest") is None:
         raise TitoError(f"tests/{module.name}/ needs pytest, which is not installed.",
                         "pip install pytest hypothesis")
-    return _run(_job("tests", workspace, module, seconds=seconds))
+    job = _job("tests", workspace, module, seconds=seconds)
+    parts = _parts(sorted(workspace.tests(module).rglob("test_*.py")))
+    with ThreadPoolExecutor(len(parts)) as pool:
+        done = list(pool.map(lambda files: _run(job | dict(files=files)), parts))
+    checks = sorted((c for outcome in done for c in outcome.checks), key=lambda c: c.group)
+    broken = next((outcome for outcome in done if outcome.problem), done[0])
+    return replace(broken, checks=checks, seconds=max(outcome.seconds for outcome in done))
+
+
+def _parts(files: list[Path]) -> list[list[str]]:
+    """The test files in two parts of about the same size, one a core; few are not worth two."""
+    if sum(file.stat().st_size for file in files) < SPLIT:
+        return [[str(file) for file in files]]
+    parts: list[list[Path]] = [[], []]
+    for file in sorted(files, key=lambda file: -file.stat().st_size):
+        min(parts, key=lambda part: sum(f.stat().st_size for f in part)).append(file)
+    return [[str(file) for file in sorted(part)] for part in parts if part]
 
 
 def lesson_passes(workspace, module) -> bool:
@@ -89,7 +107,7 @@ def _job(kind: str, workspace, module, **more) -> dict:
     return dict(kind=kind, root=str(workspace.root), folder=str(module.folder),
                 lesson=str(module.lesson.with_suffix(".py")),  # a notebook runs as its percent form
                 text=lesson_text(workspace, module),
-                tests=str(tests) if tests.is_dir() else "", number=module.number, **more)
+                files=[str(tests)] if tests.is_dir() else [], number=module.number, **more)
 
 
 def lesson_text(workspace, module) -> str:

@@ -115,9 +115,14 @@ class OpBase:
     def remember(self, inputs, params, out):
         """Note in each view of what memory's first tensor it is a view, how it was taken, and when.
 
-        "When" is the node the first tensor had: if it has another one later, it was written since.
+        "When" is the node the first tensor had: if it has another one later, it was written since. A view
+        that was taken while nobody watched gets the origin ().
         """
         source = inputs[0]
+        if this_thread.recorder is None or source.origin == ():
+            for view in out if self.outputs else [out]:
+                view.origin = ()
+            return
         first, before, node = source.origin or (source, None, source.node)
         for i, view in enumerate(out if self.outputs else [out]):
             if shares_memory(source.data, view.data):            # a reshape may have had to copy
@@ -207,14 +212,14 @@ class TensorBase:
 
     def __iadd__(self, y): return self._take_over(METHODS["add"](self, y))
     def __isub__(self, y): return self._take_over(METHODS["subtract"](self, y))
-    def __imul__(self, y): return self._take_over(METHODS["multiply"](self, y))
-    def __itruediv__(self, y): return self._take_over(METHODS["divide"](self, y))
-    def __ipow__(self, p): return self._take_over(METHODS["pow"](self, p))
-    def __ifloordiv__(self, y): return self._take_over(METHODS["floor_divide"](self, y))
-    def __imod__(self, y): return self._take_over(METHODS["remainder"](self, y))
-    def __iand__(self, y): return self._take_over(METHODS["bitwise_and"](self, y))
-    def __ior__(self, y): return self._take_over(METHODS["bitwise_or"](self, y))
-    def __ixor__(self, y): return self._take_over(METHODS["bitwise_xor"](self, y))
+    def __imul__(self, y): return self._in_place(METHODS["multiply"], y)
+    def __itruediv__(self, y): return self._in_place(METHODS["divide"], y)
+    def __ipow__(self, p): return self._in_place(METHODS["pow"], p)
+    def __ifloordiv__(self, y): return self._in_place(METHODS["floor_divide"], y)
+    def __imod__(self, y): return self._in_place(METHODS["remainder"], y)
+    def __iand__(self, y): return self._in_place(METHODS["bitwise_and"], y)
+    def __ior__(self, y): return self._in_place(METHODS["bitwise_or"], y)
+    def __ixor__(self, y): return self._in_place(METHODS["bitwise_xor"], y)
 
     # Everything else: functions registered as methods, and `name_`, the same written in place
     def __getattr__(self, name):
@@ -223,7 +228,7 @@ class TensorBase:
         plain = METHODS.get(name[:-1]) if name[-1] == "_" != name[0] else None
         if plain is None or getattr(plain, "view", False):
             raise AttributeError(f"'Tensor' object has no attribute {name!r}")
-        return lambda *args, **kwargs: self._take_over(plain(self, *args, **kwargs))
+        return lambda *args, **kwargs: self._in_place(plain, *args, **kwargs)
 
     def __dir__(self): return sorted({*object.__dir__(self), *METHODS})
 
@@ -256,6 +261,14 @@ class TensorBase:
             raise explained(error, "x[index] = value", [self.data, number]) from None
         self._rewritten(recorded=self.node is not node)
 
+    def _in_place(self, plain, *args, **kwargs):
+        """The op `plain`, written into this memory. If it is recorded, a gradient may need the old numbers."""
+        old = self
+        if any(isinstance(x, TensorBase) and x.requires_grad for x in (self, *args)):
+            old = self._of(self.data.copy())
+            old.requires_grad, old.node, old.origin = self.requires_grad, self.node, self.origin
+        return self._take_over(plain(old, *[old if x is self else x for x in args], **kwargs))
+
     def _take_over(self, out):
         """Put the numbers of `out` into this memory and its history in place of mine: `add_`, `+=`."""
         if out.shape != self.shape:
@@ -276,7 +289,10 @@ class TensorBase:
 
     def _refuse_leaf(self, node, wanted):
         """A recorded write into a leaf is refused: its gradient would belong to numbers that are gone."""
-        if self.origin is not None:
+        if self.origin == ():
+            raise RuntimeError("a view that was taken under no_grad() cannot be written in place while it is "
+                               "recorded: what it is a view of would not hear of it. Take it outside.")
+        if self.origin:
             node, wanted = self.origin[0].node, self.origin[0].requires_grad
         if wanted and node is None:
             raise RuntimeError("a leaf that requires a gradient, or a view of one, cannot be written in "
@@ -285,7 +301,7 @@ class TensorBase:
     def _rewritten(self, recorded):
         """After a write: stamp the memory; a view hands its new history on to what it is a view of."""
         wrote(self.data)
-        if recorded and self.origin is not None:
+        if recorded and self.origin:
             source, again, _ = self.origin
             xp = array_module(source.data)
             places = again(xp.arange(source.data.size).reshape(source.shape))

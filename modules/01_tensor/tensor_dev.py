@@ -108,10 +108,10 @@ class Op(OpBase):
                 if not self.keeps:
                     result = array
             out = Tensor._of(array)
+        if self.view:
+            self.remember(inputs, params, out)
         recorder = this_thread.recorder
         if recorder is not None:
-            if self.view:
-                self.remember(inputs, params, out)
             recorder(self, inputs, arrays, params, result, out)
         return out
         ### END SOLUTION
@@ -1086,8 +1086,8 @@ class Tensor(TensorBase):
 #   NumPy gives as a plain number without an array around it. `settle(array, arrays, self.promote)` gives
 #   what PyTorch would give. It costs a microsecond, so call it only for what is not an ordinary float32
 #   array: `array.dtype is not float32 or not array.ndim`. The recorder hears the settled result.
-# * *Views.* If `self.view` and there is a recorder: `self.remember(inputs, params, out)` before it is
-#   told. It notes what the result is a view of, so that a later write into one is known to the other.
+# * *Views.* If `self.view`: call `self.remember(inputs, params, out)` before the recorder is told. It
+#   notes what the result is a view of, so that a later write into one is known to the other.
 
 # %%
 class TestOpCall:

@@ -48,8 +48,8 @@ def two_layers():
 # it 1000 or -1000, makes nonsense of them.
 #
 # Each is an op as in module 01, a function on arrays. Most carry a second decorator from `floats_dev.py`
-# (given): it refuses integers where PyTorch does and computes float16 in float32. So inside your function
-# x is then an array of float32 or float64.
+# (given): it refuses integers where PyTorch does and computes float16 in float32. Below it, x is always
+# an array of float32 or float64.
 #
 # ## Exercise 1: relu
 #
@@ -391,7 +391,7 @@ run_tests(TestSoftplus)
 #    \text{gate:} & 0.2689 & 0.8808 \\ & -0.2689 & 1.7616 \end{matrix} $$
 #
 # Unlike all before, it is not monotonic: it falls to about -0.28 near x = -1.28 and rises again to 0.
-# LLaMA and its relatives use it, and call it swish.
+# LLaMA and its relatives use it. Its other name is swish.
 
 # %%
 #| export
@@ -656,9 +656,9 @@ run_tests(TestSoftmax)
 #
 # Training will ask: how surprised is the model by the right answer? The measure of surprise is -log of
 # its share (module 04). Take the scores [0, -200]. The second share is e^-200, about 1e-87, and float32
-# ends at 1e-45: softmax gives [1, 0], log gives [0, **-inf**], and one such number destroys a whole
-# training run. The right answer is [0, **-200**], a perfectly ordinary number. The logarithm has to be
-# taken *before* the numbers vanish:
+# ends at 1e-45: softmax gives [1, 0], its log is [0, **-inf**], and with one such number the loss of a
+# whole batch is infinite. The right answer is [0, **-200**], a perfectly ordinary number. The logarithm
+# has to be taken *before* the share vanishes:
 #
 # $$ \log \frac{e^{x_i - m}}{\sum_j e^{x_j - m}} = (x_i - m) - \log \sum_j e^{x_j - m} $$
 #
@@ -750,8 +750,8 @@ run_tests(TestLogSoftmax)
 # $$ \mathrm{tent}(x) = \mathrm{relu}(x) - 2\,\mathrm{relu}(x - 1) + \mathrm{relu}(x - 2) $$
 #
 # And from tents, each moved and scaled, you can put up any curve you like, as closely as you like. So
-# one bend is enough to bend anything. How many neurons that takes, and how one finds their weights, is
-# what the other eighteen modules are about.
+# one bend is enough to bend anything. What remains is to find the weights when nobody tells you the
+# curve, only some of its points: that is training, modules 04 to 07.
 
 # %%
 def tent(x):
@@ -788,30 +788,45 @@ def draw_the_curve():
 # %% [markdown]
 # ## Six curves and their slopes
 #
-# The slopes are measured by a small step to both sides; in module 05 they decide what can be learned.
-# Look at the lower picture and find: where is a slope 0 over a whole stretch? Whose largest slope is only
-# 1/4? Whose slope is above 1 somewhere, and whose is negative somewhere?
+# A slope is measured by a small step to both sides; in module 05 the slopes decide what can be learned.
+# Look for these: where is a slope 0 over a whole stretch? Whose largest slope is only 1/4? Whose slope is
+# above 1 somewhere, and whose is negative somewhere?
 
 # %%
+SIX = relu, leaky_relu, sigmoid, tanh, silu, gelu
+
+
+def slope(f, x, h=1e-4):
+    return (f(x + h) - f(x - h)) / (2 * h)
+
+
+@measure
+def six_slopes():
+    x = np.array([-4., -2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 4.])
+    print("slope at    " + "".join([f"{v:7.1f}" for v in x]))
+    for f in SIX:
+        print(f"{f.name:12}" + "".join([f"{v:7.2f}" for v in slope(f, x)]))
+
+
 @measure
 def draw_six_curves():
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        print("This picture needs matplotlib: pip install matplotlib")
+        print("The same as a picture needs matplotlib: pip install matplotlib")
         return
-    x, h = np.linspace(-4, 4, 401), 1e-4
+    x = np.linspace(-4, 4, 401)
     _, (above, below) = plt.subplots(2, 1, figsize=(7, 7), sharex=True)
-    for f in (relu, leaky_relu, sigmoid, tanh, silu, gelu):
+    for f in SIX:
         above.plot(x, f(x), label=f.name)
-        below.plot(x, (f(x + h) - f(x - h)) / (2 * h))
+        below.plot(x, slope(f, x))
     above.set_title("activation")
     above.legend()
     below.set_title("slope")
     for axes in above, below:
         axes.grid(alpha=0.3)
     if plt.get_backend().lower() == "agg":
-        print("No window to draw in: open this file as a notebook to see the six curves.")
+        print("There is no window for the picture here: open this file as a notebook.")
     else:
         plt.show()
 
@@ -889,7 +904,7 @@ def what_softmax_holds():
 # happens in place, 8 MB with one more array, 12 MB from the book. In module 12 x will be the scores of
 # every word with every word, and this will decide how long a text may be.
 #
-# What may differ: tanh, which on some processors costs hardly more than relu and on others twice an
+# What may differ: tanh, which on some processors costs hardly more than relu and on others more than an
 # exponential; and all the digits.
 #
 # ## Reflect

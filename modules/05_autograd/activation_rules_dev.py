@@ -90,9 +90,7 @@ def gelu_slope(x, gate, approximate):
     """The derivative of gelu at x, from the gate that its forward kept."""
     x = x.astype(gate.dtype, copy=False)             # float16: the gate is float32
     if approximate == "none":
-        slope = x * x
-        slope *= -0.5
-        np.exp(slope, out=slope)
+        slope = np.exp(x * x * -0.5)
         slope *= 1 / math.sqrt(2 * math.pi)
     else:
         c = 2 * math.sqrt(2 / math.pi)

@@ -872,7 +872,7 @@ run_tests(TestNoGrad)
 #   `attach_outputs(Node, op, edges, pull, out)` (given).
 #
 # One line is for the case that a tensor is a view of something that was overwritten in the meantime:
-# `if x.origin is not None: refresh(x)`, before you look at the tensor. Take it as it is.
+# `if x.origin: refresh(x)`, before you look at the tensor. Take it as it is.
 
 # %%
 #| export
@@ -886,7 +886,7 @@ def record(op, inputs, arrays, params, result, out):
     for x in inputs:
         edge = None
         if isinstance(x, Tensor):
-            if x.origin is not None:
+            if x.origin:
                 refresh(x)
             if x.requires_grad:
                 edge, wanted = x if x.node is None else x.node, True

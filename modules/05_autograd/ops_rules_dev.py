@@ -14,6 +14,7 @@ from tinytorch.core.autograd import vjp
 from tinytorch.core.backend import array_module, is_array
 from tinytorch.core.op import op
 from tinytorch.core.rules import kept_shape, spread
+from tinytorch.core.tensor import Tensor
 
 # %% [markdown]
 # ## Two ops that only rules need
@@ -23,13 +24,16 @@ from tinytorch.core.rules import kept_shape, spread
 
 # %%
 #| export
+def by_integers(index):
+    """True if an index holds lists or arrays of integers, which may name a place twice."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return any(isinstance(i, list) or is_array(i) and i.dtype.kind in "iu" for i in parts)
 @op
 def put(g, index, shape):
     """Zeros of `shape` with g added at `index`: the transpose of x[index]. Repeated places add up."""
     xp = array_module(g)
     out = xp.zeros(shape, g.dtype)
-    parts = index if isinstance(index, tuple) else (index,)
-    if not any(isinstance(i, list) or is_array(i) and i.dtype.kind in "iu" for i in parts):
+    if not by_integers(index):
         out[index] = g
     elif xp is np:
         np.add.at(out, index, g)
@@ -42,11 +46,29 @@ def _(out, g, index, shape): return lambda h: (h[index],)
 @op
 def zero_at(g, index):
     """A copy of g with zeros at `index`."""
-    out = g.copy()
+    out = array_module(g).array(g)
     out[index] = 0
     return out
 @vjp(zero_at)
 def _(out, g, index): return lambda h: (zero_at(h, index),)
+@op
+def last_at(g, index):
+    """g[index], but 0 for what was overwritten at once, because the index names its place again later."""
+    return g[index] * survives(g, index) if by_integers(index) else g[index]
+@vjp(last_at)
+def _(out, g, index):
+    shape, whole = g.shape, 1 if not by_integers(index) else survives(g, index)
+    return lambda h: (put(h * whole, index, shape),)
+
+
+def survives(x, index):
+    """For each element that x[index] = value writes, True if no later one is written to its place."""
+    x = x.data if isinstance(x, Tensor) else x
+    xp = array_module(x)
+    last = xp.arange(x.size).reshape(x.shape)
+    order = xp.arange(last[index].size).reshape(last[index].shape)
+    last[index] = order                                # the last one wins
+    return last[index] == order
 
 
 # %% [markdown]
@@ -96,7 +118,9 @@ def _(out, x, index):
     shape = x.shape
     return lambda g: (put(g, index, shape),)
 @vjp(ops.write)
-def _(out, x, value, index): return lambda g: (lambda: zero_at(g, index), lambda: g[index])
+def _(out, x, value, index):
+    if out.dtype.kind != "f": return None
+    return lambda g: (lambda: zero_at(g, index), lambda: last_at(g, index))
 @vjp(ops.masked_fill)
 def _(out, x, mask, value):
     return lambda g: (lambda: ops.masked_fill(g, mask, 0.0), None,

@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 a675b17cc905a8f6d6e84e7c7e5ec445b917d9cce6a9424bd4af1a037cfbbf66  body sha256 bb15ebffae1b93ca204a983aceeefdb8180e77292b7af816ca9affb657147897  # noqa: E501
+# source sha256 587436b04284f267668caa910a67726dc8cee6058d60c81f7ad23d1d5ef6fa35  body sha256 c543646c66b169b28375e96d4e02d50e939c3d8f8b238e0d4873846ae7ec1bc6  # noqa: E501
 """core.autograd: built in module 05_autograd."""
 
 import itertools
@@ -210,7 +210,7 @@ def record(op, inputs, arrays, params, result, out):
     for x in inputs:
         edge = None
         if isinstance(x, Tensor):
-            if x.origin is not None:
+            if x.origin:
                 refresh(x)
             if x.requires_grad:
                 edge, wanted = x if x.node is None else x.node, True

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/tensor_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 19801c601d6dd99e6b6c0136894d2e1e0e0e92d26e17e4cd9322e3c3bdd24cf1  body sha256 682e23803b73e2a24cb22167504972328f66690d4cf3f7ce392d6dba08eafcb0  # noqa: E501
+# source sha256 2ecc9390f584c5ed592c63e78a60e2d0f96334af64497437e147c4e96c07838a  body sha256 c44cf06b9936ba35355aebc5cf75f63c49b1291e1b029d7b32c1c1a5bbb51e48  # noqa: E501
 """core.op: built in module 01_tensor."""
 
 from tinytorch.core.base import METHODS, OpBase, this_thread
@@ -35,10 +35,10 @@ class Op(OpBase):
                 if not self.keeps:
                     result = array
             out = Tensor._of(array)
+        if self.view:
+            self.remember(inputs, params, out)
         recorder = this_thread.recorder
         if recorder is not None:
-            if self.view:
-                self.remember(inputs, params, out)
             recorder(self, inputs, arrays, params, result, out)
         return out
 

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/tensor_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 19801c601d6dd99e6b6c0136894d2e1e0e0e92d26e17e4cd9322e3c3bdd24cf1  body sha256 0dc60ff269fb08f9e41e47d8eb73079a2ba6782eb1d53eaa9dafa39c65d86fee  # noqa: E501
+# source sha256 2ecc9390f584c5ed592c63e78a60e2d0f96334af64497437e147c4e96c07838a  body sha256 0dc60ff269fb08f9e41e47d8eb73079a2ba6782eb1d53eaa9dafa39c65d86fee  # noqa: E501
 """core.ops: built in module 01_tensor."""
 
 import math

@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/ops_rules_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 ddeaa64d203ace80b50fec84c201bf9de347f63b6e2d8635460100fdafd76d4b  body sha256 4b731749d22c5277abebaf58545b24d8219613db133b21053a5dbae07c595999  # noqa: E501
+# source sha256 07eea4e989d60a0bff78edb7bd4b4bce0091a66ac1ab25c4267211604f8ac1b3  body sha256 d0cdb1b68763a1eddda9bb50998702f458c6b916091f1962fa4231eed7c46a34  # noqa: E501
 """core.ops_rules: built in module 05_autograd."""
 
 import numpy as np
@@ -9,17 +9,21 @@ from tinytorch.core.autograd import vjp
 from tinytorch.core.backend import array_module, is_array
 from tinytorch.core.op import op
 from tinytorch.core.rules import kept_shape, spread
+from tinytorch.core.tensor import Tensor
 
-__all__ = ["put", "zero_at"]
+__all__ = ["by_integers", "last_at", "put", "survives", "zero_at"]
 
 
+def by_integers(index):
+    """True if an index holds lists or arrays of integers, which may name a place twice."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return any(isinstance(i, list) or is_array(i) and i.dtype.kind in "iu" for i in parts)
 @op
 def put(g, index, shape):
     """Zeros of `shape` with g added at `index`: the transpose of x[index]. Repeated places add up."""
     xp = array_module(g)
     out = xp.zeros(shape, g.dtype)
-    parts = index if isinstance(index, tuple) else (index,)
-    if not any(isinstance(i, list) or is_array(i) and i.dtype.kind in "iu" for i in parts):
+    if not by_integers(index):
         out[index] = g
     elif xp is np:
         np.add.at(out, index, g)
@@ -32,11 +36,29 @@ def _(out, g, index, shape): return lambda h: (h[index],)
 @op
 def zero_at(g, index):
     """A copy of g with zeros at `index`."""
-    out = g.copy()
+    out = array_module(g).array(g)
     out[index] = 0
     return out
 @vjp(zero_at)
 def _(out, g, index): return lambda h: (zero_at(h, index),)
+@op
+def last_at(g, index):
+    """g[index], but 0 for what was overwritten at once, because the index names its place again later."""
+    return g[index] * survives(g, index) if by_integers(index) else g[index]
+@vjp(last_at)
+def _(out, g, index):
+    shape, whole = g.shape, 1 if not by_integers(index) else survives(g, index)
+    return lambda h: (put(h * whole, index, shape),)
+
+
+def survives(x, index):
+    """For each element that x[index] = value writes, True if no later one is written to its place."""
+    x = x.data if isinstance(x, Tensor) else x
+    xp = array_module(x)
+    last = xp.arange(x.size).reshape(x.shape)
+    order = xp.arange(last[index].size).reshape(last[index].shape)
+    last[index] = order                                # the last one wins
+    return last[index] == order
 
 
 @vjp(ops.subtract)
@@ -76,7 +98,9 @@ def _(out, x, index):
     shape = x.shape
     return lambda g: (put(g, index, shape),)
 @vjp(ops.write)
-def _(out, x, value, index): return lambda g: (lambda: zero_at(g, index), lambda: g[index])
+def _(out, x, value, index):
+    if out.dtype.kind != "f": return None
+    return lambda g: (lambda: zero_at(g, index), lambda: last_at(g, index))
 @vjp(ops.masked_fill)
 def _(out, x, mask, value):
     return lambda g: (lambda: ops.masked_fill(g, mask, 0.0), None,

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/tensor_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 19801c601d6dd99e6b6c0136894d2e1e0e0e92d26e17e4cd9322e3c3bdd24cf1  body sha256 1a8abb5428e4da920a4681c83bab03a7173f874cca7d6613ca4a25d719997c43  # noqa: E501
+# source sha256 2ecc9390f584c5ed592c63e78a60e2d0f96334af64497437e147c4e96c07838a  body sha256 1a8abb5428e4da920a4681c83bab03a7173f874cca7d6613ca4a25d719997c43  # noqa: E501
 """core.tensor: built in module 01_tensor."""
 
 import numpy as np

@@ -1,5 +1,5 @@
 # Generated from modules/02_activations/activations_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 546fe50b0d9dd2855f2c70887a414d90093eb065836295e6559e27d89627c81d  body sha256 73041a9fe078cb75ad611e2738da4898832e362b6668e4e9690668e14b2ba154  # noqa: E501
+# source sha256 1f3079063857f61b5f8040ee511d01d1de1ff0a6badad195e387b21197a7fa4b  body sha256 73041a9fe078cb75ad611e2738da4898832e362b6668e4e9690668e14b2ba154  # noqa: E501
 """nn.activations: built in module 02_activations."""
 
 import math

@@ -1,0 +1,621 @@
+"""Writing in place while gradients are recorded: each gradient is right, or it is an error.
+
+Every case is a function of float64 arrays. Its gradient is compared with central differences of the
+same function, run without a recorder, where only memory counts.
+"""
+import numpy as np
+import pytest
+
+import tinytorch as torch
+from tinytorch.core.base import record_with
+
+Y, W, S = np.array([[1.5, -2., 0.7], [0.3, 4., -1.1]]), np.array([0.9, -1.3, 2.1]), np.array(1.7)
+
+
+def plain_value(f, arrays):
+    before = record_with(None)
+    try:
+        return f(*[torch.tensor(a) for a in arrays]).item()
+    finally:
+        record_with(before)
+
+
+def differences(f, arrays, i, h=1e-6):
+    """The gradient of f by its input i, number by number."""
+    out = np.zeros_like(arrays[i])
+    for place in np.ndindex(out.shape):
+        up, down = [[a.copy() for a in arrays] for _ in range(2)]
+        up[i][place] += h
+        down[i][place] -= h
+        out[place] = (plain_value(f, up) - plain_value(f, down)) / (2 * h)
+    return out
+
+
+def recorded(f, arrays):
+    """What backward says: a gradient for each input; whatever it raises passes through."""
+    leaves = [torch.tensor(a, requires_grad=True) for a in arrays]
+    loss = f(*leaves)
+    assert loss.item() == pytest.approx(plain_value(f, arrays), rel=1e-12), "recording changed a number"
+    loss.backward()
+    return [np.zeros(a.shape) if leaf.grad is None else leaf.grad.numpy() for a, leaf in zip(arrays, leaves)]
+
+
+def right(f, *arrays):
+    for i, g in enumerate(recorded(f, arrays)):
+        np.testing.assert_allclose(g, differences(f, arrays, i), rtol=1e-5, atol=1e-6,
+                                   err_msg=f"the gradient of input {i}")
+
+
+def right_or_error(f, *arrays):
+    """True if it was right; False for the RuntimeError that a gradient would have been wrong."""
+    try:
+        found = recorded(f, arrays)
+    except RuntimeError:
+        return False
+    for i, g in enumerate(found):
+        np.testing.assert_allclose(g, differences(f, arrays, i), rtol=1e-5, atol=1e-6,
+                                   err_msg=f"the gradient of input {i}")
+    return True
+
+
+def squares(*tensors):
+    """A loss that weighs every number differently."""
+    total = 0.
+    for n, t in enumerate(tensors):
+        weights = torch.arange(1., t.numel() + 1, dtype=torch.float64).reshape(t.shape)
+        total = total + (t * t * (weights + n)).sum()
+    return total
+
+
+# ---- by hand ----
+
+def test_by_hand():
+    """y = 3x; y[0] = w: x[0] gets nothing, x[1] gets 3, w gets 1"""
+    x, w = [torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in ([1., 2.], 5.)]
+    y = x * 3
+    y[0] = w
+    (y * torch.tensor([10., 100.])).sum().backward()
+    assert x.grad.tolist() == [0., 300.] and w.grad.item() == 10.
+
+
+def test_written_through_a_view_by_hand():
+    """v = y[0]; v += w: both v and y know w"""
+    x, w = [torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in ([1., 2.], 5.)]
+    y = x * 3
+    v = y[0]
+    v += w
+    assert y.tolist() == [8., 6.]
+    (y * y).sum().backward()
+    assert w.grad.item() == 16. and x.grad.tolist() == [48., 36.]
+
+
+# ---- reading and writing by index ----
+
+def item(y, w, s):
+    y = y * 1
+    y[0, 1] = s
+    return squares(y)
+def row(y, w, s):
+    y = y * 1
+    y[1] = w * s
+    return squares(y, w)
+def column(y, w, s):
+    y = y * 1
+    y[:, 1] = w[:2]
+    return squares(y)
+def broadcast(y, w, s):
+    y = y * 1
+    y[:] = w
+    y[:, 0] = s
+    return squares(y)
+def add_row(y, w, s):
+    y = y * 1
+    y[0:1] += w
+    return squares(y)
+def add_element(y, w, s):
+    y = y * 1
+    y[0, 0] += s
+    y[1, 2] -= s * s
+    return squares(y)
+def scaled_slice(y, w, s):
+    y = y * 1
+    y[:, 1:] *= s
+    return squares(y)
+def mask(y, w, s):
+    y = y * 1
+    y[y > 1] = s
+    return squares(y)
+def mask_many(y, w, s):
+    y = y * 1
+    y[torch.tensor([[True, False, True], [False, True, False]])] = w
+    return squares(y)
+def by_list(y, w, s):
+    y = y * 1
+    y[[1, 0], [2, 0]] = w[:2]
+    return squares(y)
+def by_tensor(y, w, s):
+    y = y * 1
+    y[:, torch.tensor([2, 0])] = w[1:]
+    return squares(y)
+def from_itself(y, w, s):
+    y = y * 1
+    y[0] = y[1] * 2
+    return squares(y)
+def shifted(y, w, s):
+    y = y * 1
+    y[:, :2] = y[:, 1:]
+    return squares(y)
+def twice(y, w, s):
+    y = y * 1
+    y[0] = w
+    y[0, 1] = s
+    return squares(y)
+def extra_ones(y, w, s):
+    y = y * 1
+    y[0] = w.reshape(1, 1, 3)
+    return squares(y)
+def number(y, w, s):
+    y = y * 1
+    y[0] = 5.
+    return squares(y) * s
+def empty(y, w, s):
+    y = y * 1
+    y[0, 0:0] = w[0:0]
+    return squares(y)
+def everything(y, w, s):
+    y = y * 1
+    y[...] = w * s
+    return squares(y)
+def new_axis(y, w, s):
+    y = y * 1
+    y[:, None, 1] = w[1:].reshape(2, 1)
+    return squares(y)
+
+
+@pytest.mark.parametrize("case", [
+    item, row, column, broadcast, add_row, add_element, scaled_slice, mask, mask_many, by_list, by_tensor,
+    from_itself, shifted, twice, extra_ones, number, empty, everything, new_axis],
+    ids=lambda f: f.__name__)
+def test_assignment(case):
+    right(case, Y, W, S)
+
+
+# ---- methods and operators in place ----
+
+METHODS = {
+    "add_": lambda y, w, s: y.add_(w), "+=": lambda y, w, s: y.__iadd__(s * w),
+    "alpha": lambda y, w, s: y.add_(w, alpha=3), "sub_": lambda y, w, s: y.sub_(w),
+    "add number": lambda y, w, s: y.add_(2), "mul number": lambda y, w, s: y.mul_(2),
+    "div number": lambda y, w, s: y.div_(2), "zero_": lambda y, w, s: y.zero_(),
+    "mul_": lambda y, w, s: y.mul_(w), "div_": lambda y, w, s: y.div_(w),
+    "fill_": lambda y, w, s: y.fill_(s), "copy_": lambda y, w, s: y.copy_(w * s),
+    "exp_": lambda y, w, s: y.exp_(), "tanh_": lambda y, w, s: y.tanh_(), "relu_": lambda y, w, s: y.relu_(),
+    "sigmoid_": lambda y, w, s: y.sigmoid_(), "neg_": lambda y, w, s: y.neg_(),
+    "pow_": lambda y, w, s: y.pow_(2), "clamp_": lambda y, w, s: y.clamp_(-1, 1),
+    "abs_": lambda y, w, s: y.abs_(), "sin_": lambda y, w, s: y.sin_(), "square_": lambda y, w, s: y.square_(),
+    "masked_fill_": lambda y, w, s: y.masked_fill_(w > 0, s), "cumsum_": lambda y, w, s: y.cumsum_(1),
+    "index_add_": lambda y, w, s: y.index_add_(0, torch.tensor([0]), w.reshape(1, 3)),
+    "scatter_": lambda y, w, s: y.scatter_(1, torch.tensor([[2]]), w[:1].reshape(1, 1)),
+    "addcmul_": lambda y, w, s: y.addcmul_(w, w), "lerp_": lambda y, w, s: y.lerp_(w, 0.3),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("through", ["whole", "row", "transposed"])
+def test_methods(name, through):
+    """Each in-place method on a tensor, and on a view of it"""
+    def f(y, w, s):
+        y = y * 1
+        view = {"whole": y, "row": y[1:], "transposed": y.mT.mT}[through]
+        METHODS[name](view, w, s)
+        return squares(y, w)
+    right(f, Y, W, S)
+
+
+# ---- views ----
+
+VIEWS = {
+    "row": lambda y: y[0], "element": lambda y: y[1, 2], "slice": lambda y: y[:, ::2], "mT": lambda y: y.mT,
+    "T": lambda y: y.T, "transpose": lambda y: y.transpose(0, 1), "permute": lambda y: y.permute(1, 0),
+    "reshape": lambda y: y.reshape(-1), "view": lambda y: y.view(3, 2), "flatten": lambda y: y.flatten(),
+    "unsqueeze": lambda y: y.unsqueeze(1), "squeeze": lambda y: y.unsqueeze(1).squeeze(),
+    "narrow": lambda y: y.narrow(1, 1, 2), "select": lambda y: y.select(1, -1), "diagonal": lambda y: y.diagonal(),
+    "unflatten": lambda y: y.unflatten(1, (3, 1)), "movedim": lambda y: y.movedim(0, 1), "t": lambda y: y.t(),
+    "of a view": lambda y: y[:, 1:][1], "of a view of a view": lambda y: y.mT[1:].reshape(2, 2)[0][1:],
+    "chained": lambda y: y.reshape(3, 2).mT.unsqueeze(0)[0].mT[2], "swapaxes": lambda y: y.swapaxes(0, 1)[2],
+    "view_as": lambda y: y.view_as(torch.zeros(6)), "ellipsis": lambda y: y[..., 1], "new axis": lambda y: y[None],
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_written_view_tells_its_base(name):
+    """v = view of y; v += s: the loss of y, of v, and of both"""
+    for of_base, of_view in ((1, 0), (0, 1), (1, 1)):
+        def f(y, w, s):
+            y = y * 1
+            v = VIEWS[name](y)
+            v += s
+            return squares(y) * of_base + squares(v) * of_view
+        right(f, Y, W, S)
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_written_base_tells_its_views(name):
+    """A view taken before the base was written sees the new numbers, with their history"""
+    for write in (lambda y, s: y.add_(s), lambda y, s: y.__setitem__(1, s), lambda y, s: y[:, 2].copy_(s * s)):
+        def f(y, w, s):
+            y = y * 1
+            v = VIEWS[name](y)
+            write(y, s)
+            return squares(v) + squares(y)
+        right(f, Y, W, S)
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_written_by_assignment(name):
+    def f(y, w, s):
+        y = y * 1
+        v = VIEWS[name](y)
+        v[...] = s
+        return squares(y)
+    right(f, Y, W, S)
+
+
+def siblings(y, w, s):
+    y = y * 1
+    a, b = y[0], y[1]
+    a += w
+    b *= 3
+    a -= b * s
+    return squares(a, y, b)
+def overlapping(y, w, s):
+    y = y.reshape(-1) * 1
+    a, b = y[0:4], y[2:6]
+    a += s
+    b[0] = s * s
+    a[3] += 1
+    return squares(a, b, y)
+def old_view_after_new_one(y, w, s):
+    y = y * 1
+    old = y[0]
+    new = y[0, 1:]
+    new += s
+    return squares(old)
+def view_of_an_old_view(y, w, s):
+    y = y * 1
+    old = y[0]
+    y[0, 1] = s
+    v = old[1:]
+    v += w[0]
+    return squares(y, old, v)
+def base_is_gone(y, w, s):
+    v = (y * 1)[0]
+    v += w
+    return squares(v)
+def twice_through_views(y, w, s):
+    y = y * 1
+    y.mT[1] += s
+    y[0] += w
+    y.reshape(-1)[::2] += s
+    return squares(y)
+def read_between(y, w, s):
+    y = y * 1
+    before = y.sum() * 2
+    y[0] += w
+    after = y.sum(0) + 1
+    y[1] += s
+    return squares(after, y) + before
+def plain_buffer(y, w, s):
+    out = torch.zeros(2, 3, dtype=torch.float64)
+    out[0] = w
+    out[1] = y[1] * s
+    return squares(out)
+def views_of_a_plain_buffer(y, w, s):
+    out = torch.zeros(2, 3, dtype=torch.float64)
+    early, other = out[0], out.mT
+    early += w
+    out[1, 1] = s
+    return squares(other, early, out)
+def loop(y, w, s):
+    h = torch.zeros(4, dtype=torch.float64)
+    for t in range(1, 4):
+        h[t] = h[t - 1].clone() * s + w[t - 1]
+    return squares(h)
+def written_twice_by_the_same(y, w, s):
+    y = y * 1
+    v = y[0]
+    v += w
+    v += w
+    y += y.flip(0)
+    return squares(y)
+def swapped(y, w, s):
+    y = y * 1
+    first = y[0].clone()
+    y[0] = y[1]
+    y[1] = first
+    return squares(y)
+def nested_write(y, w, s):
+    y = y * 1
+    v = y[:, 1:]
+    u = v[0]
+    u[1] = s
+    v[1] = w[:2]
+    y[0, 0] = s * w[0]
+    return squares(u, v, y)
+
+
+@pytest.mark.parametrize("case", [
+    overlapping, old_view_after_new_one, view_of_an_old_view, base_is_gone, twice_through_views,
+    read_between, plain_buffer, views_of_a_plain_buffer, loop, written_twice_by_the_same, swapped,
+    nested_write], ids=lambda f: f.__name__)
+def test_views_together(case):
+    right(case, Y, W, S)
+
+
+def test_a_reshape_that_copied_is_no_view():
+    """A write into the copy is not seen in the source, and has a gradient of its own"""
+    def f(y, w, s):
+        y = y * 1
+        copy = y.mT.reshape(-1)
+        copy += s
+        picked = y[[0, 1]]
+        picked *= 3
+        return squares(y, copy, picked)
+    right(f, Y, W, S)
+
+
+def test_a_base_written_after_the_reshape_that_copied():
+    def f(y, w, s):
+        y = y * 1
+        copy = y.mT.reshape(-1)
+        y += s
+        return squares(copy)
+    right(f, Y, W, S)
+
+
+def test_many_writes_into_one_tensor():
+    """A thousand writes through views: right, and no recursion"""
+    x = torch.tensor([1., 2., 3.], dtype=torch.float64, requires_grad=True)
+    y = x * 1
+    for i in range(1000):
+        v = y[i % 3]
+        v += x[(i + 1) % 3]
+    (y * torch.tensor([1., 10., 100.])).sum().backward()
+    assert x.grad.tolist() == [1 + 333 * 100., 10 + 334., 100 + 333 * 10.]
+
+
+# ---- what is wrong in silence elsewhere, and must be right or an error ----
+
+def written_under_no_grad_view(y, w, s):
+    y = y * 1
+    with torch.no_grad():
+        v = y[0]
+    v += w
+    return squares(y)
+def buffer_view_under_no_grad(y, w, s):
+    out = torch.zeros(3, dtype=torch.float64)
+    with torch.no_grad():
+        v = out[1:]
+    v += w[1:]
+    return squares(out) + squares(s)
+def parts_of_a_split(y, w, s):
+    y = y * 1
+    a, b = y.split(1)
+    a += w
+    return squares(y, b)
+def unbound_rows(y, w, s):
+    y = y * 1
+    rows = y.unbind()
+    y[1] = w
+    rows[0].mul_(s)
+    return squares(*rows, y)
+def recurrent_without_clone(y, w, s):
+    h = torch.zeros(4, dtype=torch.float64)
+    for t in range(1, 4):
+        h[t] = h[t - 1] * s + w[t - 1]
+    return squares(h)
+def repeated_places(y, w, s):
+    y = y * 1
+    y[0, [1, 1]] = w[:2]
+    return squares(y)
+def repeated_scatter(y, w, s):
+    return squares(y.scatter(1, torch.tensor([[1, 1], [0, 2]]), w[:2].expand(2, 2) * s))
+def used_then_written(y, w, s):
+    y = y * 1
+    z = y * y
+    y += w
+    return squares(z)
+def used_then_written_elsewhere(y, w, s):
+    y = y * 1
+    z = y[0] * y[0]
+    y[1] += w
+    return squares(z, y)
+def output_written(y, w, s):
+    z = y.exp()
+    z2 = z * 2
+    z += s
+    return squares(z, z2)
+def times_itself(y, w, s):
+    y = y * 1
+    y *= y
+    return squares(y)
+def detached(y, w, s):
+    y = y * 1
+    y.detach().add_(1.)
+    return squares(y)
+def detached_after_use(y, w, s):
+    y = y * 1
+    z = y * y
+    y.detach().add_(1.)
+    return squares(z)
+def numbers_written_under_no_grad(y, w, s):
+    y = y * 1
+    z = y.sigmoid()
+    with torch.no_grad():
+        y += 3.
+        z[0] += 1.
+    return squares(y, z)
+def expanded(y, w, s):
+    wide = w.expand(2, 3) * 1
+    wide[0] = s
+    return squares(wide)
+def matmul_input(y, w, s):
+    y = y * 1
+    z = y @ w
+    y[0, 0] = s
+    return squares(z)
+def indexed_then_index_changed(y, w, s):
+    index = torch.tensor([0, 1, 1])
+    z = w[index]
+    index += 1
+    return squares(z)
+def mask_changed_after_use(y, w, s):
+    m = w > 0
+    z = w.masked_fill(m, 0.)
+    m[:] = True
+    return squares(z)
+
+
+@pytest.mark.parametrize("case", [
+    siblings, written_under_no_grad_view, buffer_view_under_no_grad, parts_of_a_split, unbound_rows,
+    recurrent_without_clone, repeated_places, repeated_scatter, used_then_written,
+    used_then_written_elsewhere, output_written, detached_after_use, numbers_written_under_no_grad,
+    expanded, matmul_input, indexed_then_index_changed, mask_changed_after_use, times_itself, detached],
+    ids=lambda f: f.__name__)
+def test_right_or_an_error(case):
+    right_or_error(case, Y, W, S)
+
+
+def test_which_of_them_are_errors():
+    """What PyTorch refuses, we refuse: the numbers that backward needs are gone"""
+    for case in (used_then_written, matmul_input, detached_after_use, mask_changed_after_use,
+                 indexed_then_index_changed):
+        assert right_or_error(case, Y, W, S) is False, case.__name__
+    for case in (expanded, detached):
+        assert right_or_error(case, Y, W, S) is True, case.__name__
+
+
+def test_the_error_names_the_op_and_the_way_out():
+    y = torch.tensor([1., 2.], requires_grad=True) * 1
+    z = (y * y).sum()
+    y += 1
+    with pytest.raises(RuntimeError, match=r"(?s)\(2,\).*multiply.*clone"):
+        z.backward()
+
+
+@pytest.mark.parametrize("write", [
+    lambda y: y.__setitem__(0, 9.), lambda y: y.add_(1), lambda y: y[1:].zero_(), lambda y: y.mT.fill_(1.),
+    lambda y: y.normal_(), lambda y: y.data.__setitem__(0, 9.) or torch.core.backend.wrote(y.data)],
+    ids=["item", "add_", "slice", "mT", "normal_", "array and wrote()"])
+def test_every_way_of_writing_is_seen(write):
+    """Also under no_grad, where no history tells"""
+    y = torch.tensor([[1., 2.], [3., 4.]], requires_grad=True) * 1
+    loss = (y * y).sum()
+    with torch.no_grad():
+        write(y)
+    with pytest.raises(RuntimeError, match="in place"):
+        loss.backward()
+
+
+def test_what_needs_no_numbers_may_be_written():
+    """x + 1 and x.sum() keep nothing: writing afterwards does no harm"""
+    x = torch.tensor([1., 2.], requires_grad=True)
+    y = x * 1
+    loss = (y + 5).sum() + y.sum()
+    y += 100
+    loss.backward()
+    assert x.grad.tolist() == [2., 2.]
+
+
+# ---- leaves ----
+
+@pytest.mark.parametrize("write", [
+    lambda x: x.add_(1), lambda x: x.__setitem__(0, 1.), lambda x: x.__imul__(2), lambda x: x[0].add_(1),
+    lambda x: x.reshape(-1).zero_(), lambda x: x.mT[0].copy_(torch.zeros(2)), lambda x: x.normal_(),
+    lambda x: x[0][0].fill_(2.), lambda x: x.clamp_(0, 1), lambda x: x.unbind()[0].add_(1)],
+    ids=["add_", "item", "*=", "row", "reshape", "mT", "normal_", "element", "clamp_", "unbind"])
+def test_a_leaf_is_not_written_while_recorded(write):
+    """Its gradient would belong to numbers that are gone; nothing is changed by the attempt"""
+    x = torch.tensor([[1., 2.], [3., 4.]], requires_grad=True)
+    with pytest.raises(RuntimeError, match="leaf"):
+        write(x)
+    assert x.tolist() == [[1., 2.], [3., 4.]] and x.is_leaf and x.requires_grad
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [[2., 4.], [6., 8.]]
+
+
+def test_a_leaf_is_written_under_no_grad():
+    """As optimisers do; a graph that still needs the old numbers says so"""
+    x = torch.tensor([1., 2.], requires_grad=True)
+    needs, needs_not = (x * x).sum(), (x * 3).sum()
+    with torch.no_grad():
+        x -= 0.5
+        x[0] = 7.
+        x.mul_(2)
+    assert x.tolist() == [14., 3.] and x.is_leaf and x.requires_grad
+    with pytest.raises(RuntimeError, match="in place"):
+        needs.backward()
+    needs_not.backward()
+    assert x.grad.tolist() == [3., 3.]
+    x.grad = None
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [28., 6.]
+
+
+def test_a_leaf_that_wants_no_gradient_takes_over_a_history():
+    """zeros += w makes the zeros a computed tensor"""
+    w = torch.tensor([1., 2.], requires_grad=True)
+    out = torch.zeros(2)
+    out += w
+    assert out.requires_grad and not out.is_leaf
+    (out * out).sum().backward()
+    assert w.grad.tolist() == [2., 4.] and out.grad is None
+
+
+# ---- failed writes ----
+
+def test_a_write_that_fails_changes_nothing():
+    """Neither numbers nor history"""
+    x, w = [torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in ([1., 2.], [1., 2., 3.])]
+    y = x * 3
+    node = y.node
+    for attempt in (lambda: y.add_(w), lambda: y.__setitem__(slice(None), w), lambda: y.__setitem__(5, w[0]),
+                    lambda: y.copy_(w)):
+        with pytest.raises((RuntimeError, IndexError)):
+            attempt()
+        assert y.node is node and y.tolist() == [3., 6.]
+    y.sum().backward()
+    assert x.grad.tolist() == [3., 3.]
+
+
+def test_a_history_does_not_fit_into_integers():
+    """counts[0] = w would lose the gradient of w, and its fraction"""
+    counts = torch.zeros(2, dtype=torch.int64)
+    w = torch.tensor(1.5, requires_grad=True)
+    with pytest.raises(RuntimeError):
+        counts += w
+    try:
+        counts[0] = w
+    except RuntimeError:
+        return
+    assert counts.tolist() == [1, 0] and not counts.requires_grad
+
+
+# ---- higher order ----
+
+def test_second_derivatives_through_writes():
+    """Inside higher_order() an in-place write is right to second order, or an error"""
+    x = torch.tensor([2., 3.], dtype=torch.float64, requires_grad=True)
+    with torch.autograd.higher_order():
+        try:
+            y = x * 1
+            y[0] = x[1] * x[1]
+            v = y[1:]
+            v += x[0]
+            (g,) = torch.autograd.grad((y * y * y).sum(), x, create_graph=True)
+            (h,) = torch.autograd.grad(g.sum(), x)
+        except RuntimeError:
+            return
+    # f = x1**6 + (x1 + x0)**3
+    assert g.tolist() == pytest.approx([75., 6 * 243. + 75.])
+    assert h.tolist() == pytest.approx([60., 30 * 81. + 60.])
