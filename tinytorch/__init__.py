@@ -52,4 +52,5 @@ __getattr__, __dir__, __all__ = face(__name__, {
         split stack tensor_split unbind vstack""",
     "core.reductions": "dist logsumexp max median min norm std std_mean var_mean",
     "nn.activations": "log_softmax relu sigmoid softmax tanh",
+    "nn.more_activations": "celu prelu selu",
 }, parts=("autograd", "cuda", "func", "linalg", "nn", "optim", "utils", "viz"))

@@ -53,6 +53,8 @@ def run_tests_folder(workspace, module, seconds: float = CHECK_SECONDS) -> Outco
                         "pip install pytest hypothesis")
     job = _job("tests", workspace, module, seconds=seconds)
     parts = _parts(sorted(workspace.tests(module).rglob("test_*.py")))
+    if not parts[0]:
+        return Outcome()
     with ThreadPoolExecutor(len(parts)) as pool:
         done = list(pool.map(lambda files: _run(job | dict(files=files)), parts))
     checks = sorted((c for outcome in done for c in outcome.checks), key=lambda c: c.group)

@@ -208,8 +208,8 @@ def unfold(x, dimension, size, step):
 
 
 permute_to.name, spread_to.name = "permute", "expand"  # what errors and graphs call them
-for _function in (view, view_as, reshape_as, permute, t, movedim, flatten, unflatten, squeeze, unsqueeze,
-                  expand, expand_as, broadcast_to, narrow, select):
+for _function in (ops.reshape, view, view_as, reshape_as, permute, t, movedim, flatten, unflatten, squeeze,
+                  unsqueeze, expand, expand_as, broadcast_to, narrow, select):
     _function.view = True                             # so that there is no `squeeze_`: memory keeps its shape
 
 
@@ -736,7 +736,7 @@ def sort(x, dim=-1, descending=False, stable=False):
 @op
 def top_order(x, k, dim, largest):
     """The indices of the k largest (or smallest) along the last dimension, best first."""
-    if 8 * k > x.shape[dim]:
+    if not 0 < 8 * k <= x.shape[dim]:
         index = order(x, dim, largest)
     else:                                             # a few of many: no need to sort the rest
         n, xp = x.shape[dim], array_module(x)

@@ -462,10 +462,10 @@ class Node:
         with _accumulating:            # two threads may meet at one parameter
             while found:
                 leaf, g = found.popitem()
-                if leaf.grad is not None:
-                    leaf.grad = leaf.grad + g if create_graph else Tensor._of(leaf.grad.data + g)
-                else:
-                    leaf.grad = g if create_graph else Tensor._of(g.copy())    # g may be shared
+                if create_graph:
+                    leaf.grad = g if leaf.grad is None else leaf.grad + g
+                else:                  # a copy, since g may be shared
+                    leaf.grad = Tensor._of(g.copy() if leaf.grad is None else leaf.grad.data + g)
 
 
 _accumulating = threading.Lock()
@@ -488,7 +488,8 @@ def gradients(out, gradient=None, retain_graph=False, create_graph=False, oldest
     nodes = itertools.takewhile(lambda node: node.order <= oldest, newest_first(out.node))
     if not create_graph:
         with no_grad():
-            return walk(nodes, out.node, gradient.data, retain_graph)
+            found = walk(nodes, out.node, gradient.data, retain_graph)
+        return {leaf: g.data if isinstance(g, Tensor) else g for leaf, g in found.items()}
     nodes = list(nodes)
     for node in nodes:
         if any(is_array(saved) and saved.dtype.kind == "f" for saved in saved_in(node.pull)):

@@ -44,6 +44,14 @@ def _released(x, own):
     return x.detach() if all(any(leaf is m for m in made) for leaf in leaves) else x
 
 
+def _slopes(out, inputs, cotangent=None):
+    """The gradients of `out`, with a history; zeros for an input that it does not depend on."""
+    if not out.requires_grad:
+        return [creation.zeros_like(x) for x in inputs]
+    found = gradients_of(out, inputs, cotangent, create_graph=True, allow_unused=True)
+    return [creation.zeros_like(x) if g is None else g for x, g in zip(inputs, found)]
+
+
 def grad_and_value(f, argnums=0):
     """A function that returns (gradient, value) of f, which must return a single number.
 
@@ -61,7 +69,7 @@ def grad_and_value(f, argnums=0):
             if value.numel() != 1:
                 raise RuntimeError(f"grad: the function returned shape {value.shape}, and only a single number "
                                    "has a gradient. Use vjp, or reduce it.")
-            found = gradients_of(value, [args[i] for i in places], create_graph=True)
+            found = _slopes(value, [args[i] for i in places])
         found = [_released(g, own) for g in found]
         return (tuple(found) if many else found[0]), value
 
@@ -86,7 +94,7 @@ def vjp(f, *primals):
 
     def pull(cotangent):
         with higher_order():
-            return gradients_of(out, primals, cotangent, create_graph=True, allow_unused=True)
+            return tuple(_slopes(out, primals, cotangent))
 
     return out, pull
 
@@ -99,8 +107,8 @@ def jvp(f, primals, tangents):
     with higher_order():
         out, pull = vjp(f, *primals)
         u = creation.zeros_like(out).requires_grad_()
-        total = sum([(g * t).sum() for g, t in zip(pull(u), tangents) if g is not None])
-        return out, gradients_of(total, u, create_graph=True)[0]
+        total = sum([(g * t).sum() for g, t in zip(pull(u), tangents)])
+        return out, _slopes(total, [u])[0]
 
 
 def jacrev(f, argnums=0):

@@ -12,6 +12,8 @@ import math
 import weakref
 from contextlib import contextmanager
 
+import numpy as np
+
 from tinytorch.core.autograd import COMPOSITES, gradients, no_grad, record
 from tinytorch.core.backend import is_array
 from tinytorch.core.base import method, record_with, this_thread
@@ -35,7 +37,7 @@ def record_tensors(op, inputs, arrays, params, result, out):
         return
     saved = out
     if op.keeps:
-        kept = [Tensor._of(k) if is_array(k) else k for k in result[1:]]
+        kept = [Tensor(k) if is_array(k) or isinstance(k, np.generic) else k for k in result[1:]]
         if wanted and any(isinstance(k, Tensor) and k.dtype.kind == "f" for k in kept):
             raise NotImplementedError(f"{op.name} has no second derivative: what it keeps has no history. "
                                       f"Give it a plain form with @composite({op.name}).")

@@ -92,9 +92,9 @@ def test_shares_memory():
 
 def test_the_log_knows_when_memory_was_written():
     log, x, y = backend.WriteLog(), np.zeros(4), np.zeros(4)
-    before = next(log.clock)
+    before = log.tick()
     log.note(x[1:3])
-    after = next(log.clock)
+    after = log.tick()
     assert log.since(x, before) and log.since(x[:1], before), "a view is the same memory"
     assert not log.since(x, after) and not log.since(y, before)
     assert after < log.last < before
@@ -105,7 +105,7 @@ def test_the_log_knows_when_memory_was_written():
 def test_the_log_forgets_memory_that_is_gone():
     """An address that is used again is not the old memory"""
     log = backend.WriteLog()
-    before = next(log.clock)
+    before = log.tick()
     for _ in range(200):
         x = np.zeros(1000)
         assert not log.since(x, before)

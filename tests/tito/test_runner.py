@@ -200,6 +200,26 @@ def test_tests_that_cannot_be_read_are_a_failure(small_course):
     assert "triple" in outcome.failures[0].detail
 
 
+@pytest.mark.parametrize("split", [0, 10**9])
+def test_many_tests_run_in_two_processes_and_are_one_result(small_course, monkeypatch, split):
+    monkeypatch.setattr(runner, "SPLIT", split)
+    export.export(small_course.workspace, small_course.module)
+    small_course.write("tests/01_thing/test_more.py", "def test_no(): assert 1 == 2\n")
+    outcome = runner.run_tests_folder(small_course.workspace, small_course.module)
+    assert [(c.group.rpartition("/")[2], c.name, c.state) for c in outcome.checks] == [
+        ("test_more.py", "test_no", FAILED),
+        ("test_thing.py", "test_nothing", PASSED),
+        ("test_thing.py", "test_cannot_shrink", PASSED),
+    ]
+    assert not outcome.passed
+
+
+def test_a_folder_without_tests_runs_no_others(small_course):
+    small_course.tests.rename(small_course.root / "tests" / "test_elsewhere.py")
+    outcome = runner.run_tests_folder(small_course.workspace, small_course.module)
+    assert outcome.checks == []
+
+
 def test_a_pytest_that_cannot_run_is_no_pass(small_course):
     export.export(small_course.workspace, small_course.module)
     small_course.write("tests/conftest.py", "def pytest_collection_finish(): 1 / 0\n")

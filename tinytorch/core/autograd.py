@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 587436b04284f267668caa910a67726dc8cee6058d60c81f7ad23d1d5ef6fa35  body sha256 c543646c66b169b28375e96d4e02d50e939c3d8f8b238e0d4873846ae7ec1bc6  # noqa: E501
+# source sha256 d3168b4db6ef5495ec6c59ced99b54348f9d98cfffb0350561a82ec4ece32cb2  body sha256 185a90d2d02c2d2e8b6c1bf375a85c6332d21ad19b4b628772308e968d485510  # noqa: E501
 """core.autograd: built in module 05_autograd."""
 
 import itertools
@@ -86,10 +86,10 @@ class Node:
         with _accumulating:            # two threads may meet at one parameter
             while found:
                 leaf, g = found.popitem()
-                if leaf.grad is not None:
-                    leaf.grad = leaf.grad + g if create_graph else Tensor._of(leaf.grad.data + g)
-                else:
-                    leaf.grad = g if create_graph else Tensor._of(g.copy())    # g may be shared
+                if create_graph:
+                    leaf.grad = g if leaf.grad is None else leaf.grad + g
+                else:                  # a copy, since g may be shared
+                    leaf.grad = Tensor._of(g.copy() if leaf.grad is None else leaf.grad.data + g)
 
 
 _accumulating = threading.Lock()
@@ -112,7 +112,8 @@ def gradients(out, gradient=None, retain_graph=False, create_graph=False, oldest
     nodes = itertools.takewhile(lambda node: node.order <= oldest, newest_first(out.node))
     if not create_graph:
         with no_grad():
-            return walk(nodes, out.node, gradient.data, retain_graph)
+            found = walk(nodes, out.node, gradient.data, retain_graph)
+        return {leaf: g.data if isinstance(g, Tensor) else g for leaf, g in found.items()}
     nodes = list(nodes)
     for node in nodes:
         if any(is_array(saved) and saved.dtype.kind == "f" for saved in saved_in(node.pull)):

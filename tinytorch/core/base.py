@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 dc9f1728403fe8115981e4259c834b3fe2e2d5c29f276a2698c57320bde99b8c  body sha256 fb102a86cc590a25af2d829618735fff0bbd787a6361f41bae13d2f2e6fd37d7  # noqa: E501
+# source sha256 8512e11fbf1a15db34c078b60964de94161ce043bc8cfb0bd9e838c6ac4c0b32  body sha256 bf9cae3f7b20ab0b1bab31384e15340c53c083767a6690cd8b4eba4b6ad9b6c2  # noqa: E501
 """core.base: built in module 01_tensor."""
 
 import functools
@@ -295,6 +295,7 @@ class TensorBase:
         wrote(self.data)
         if recorded and self.origin:
             source, again, _ = self.origin
+            self.origin = source, again, source.node             # what was written here is newer than that
             xp = array_module(source.data)
             places = again(xp.arange(source.data.size).reshape(source.shape))
             source[xp.unravel_index(places, source.shape)] = self

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 a23e219b4785b366ab10313f1eb6d037126f662dcdff9aedc65a9a7174af64fe  body sha256 dc62ae9aed884260e4f47be076ca9b0ee5b3a08bd8f19a03321fb6528aaff5b9  # noqa: E501
+# source sha256 508c9f807cd49af0dfb04073ed6cf9c4c5f33afd166f7dd352a1b12755f0ac51  body sha256 dc62ae9aed884260e4f47be076ca9b0ee5b3a08bd8f19a03321fb6528aaff5b9  # noqa: E501
 """core.casts: built in module 01_tensor."""
 
 import functools

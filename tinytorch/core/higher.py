@@ -1,10 +1,12 @@
 # Generated from modules/05_autograd/higher_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 fcbbc4f838b0ce7cc8566df99ac5ea60c7234f0a861b3795a58e1132e9463b46  body sha256 c36802d7403d06e8f7480642662df6fec33334f41fd45da8e6326791e4659ad6  # noqa: E501
+# source sha256 e75f7edcd57682bee31222c08a48169a6c20705b9e7a299cf55f2c0a23218b5e  body sha256 479737af92de239ba75048c6c7ca97b84c23adec2c69e9d8adfc301e0fd6a43a  # noqa: E501
 """core.higher: built in module 05_autograd."""
 
 import math
 import weakref
 from contextlib import contextmanager
+
+import numpy as np
 
 from tinytorch.core.autograd import COMPOSITES, gradients, no_grad, record
 from tinytorch.core.backend import is_array
@@ -30,7 +32,7 @@ def record_tensors(op, inputs, arrays, params, result, out):
         return
     saved = out
     if op.keeps:
-        kept = [Tensor._of(k) if is_array(k) else k for k in result[1:]]
+        kept = [Tensor(k) if is_array(k) or isinstance(k, np.generic) else k for k in result[1:]]
         if wanted and any(isinstance(k, Tensor) and k.dtype.kind == "f" for k in kept):
             raise NotImplementedError(f"{op.name} has no second derivative: what it keeps has no history. "
                                       f"Give it a plain form with @composite({op.name}).")

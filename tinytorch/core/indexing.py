@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 a23e219b4785b366ab10313f1eb6d037126f662dcdff9aedc65a9a7174af64fe  body sha256 4bb22d23e264ebb6d03daccf307edc67bd1a39271e963875463507b20874ee1f  # noqa: E501
+# source sha256 508c9f807cd49af0dfb04073ed6cf9c4c5f33afd166f7dd352a1b12755f0ac51  body sha256 ef726a3ade73edac8a2f497af4eb7dc4d1507d4d22a4a907a1000fc84ff67611  # noqa: E501
 """core.indexing: built in module 01_tensor."""
 
 import numpy as np
@@ -277,7 +277,7 @@ def sort(x, dim=-1, descending=False, stable=False):
 @op
 def top_order(x, k, dim, largest):
     """The indices of the k largest (or smallest) along the last dimension, best first."""
-    if 8 * k > x.shape[dim]:
+    if not 0 < 8 * k <= x.shape[dim]:
         index = order(x, dim, largest)
     else:                                             # a few of many: no need to sort the rest
         n, xp = x.shape[dim], array_module(x)

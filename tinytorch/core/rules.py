@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 587436b04284f267668caa910a67726dc8cee6058d60c81f7ad23d1d5ef6fa35  body sha256 c8fef08b241e7b3681369fbe8c9818232d33138cbe32828e58e3f29e9946034f  # noqa: E501
+# source sha256 d3168b4db6ef5495ec6c59ced99b54348f9d98cfffb0350561a82ec4ece32cb2  body sha256 c8fef08b241e7b3681369fbe8c9818232d33138cbe32828e58e3f29e9946034f  # noqa: E501
 """core.rules: built in module 05_autograd."""
 
 from tinytorch.core import math as math_ops

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 a23e219b4785b366ab10313f1eb6d037126f662dcdff9aedc65a9a7174af64fe  body sha256 f417b819a9bdee36756b895addc96523adaedf66241aa41b858aede645e32ba8  # noqa: E501
+# source sha256 508c9f807cd49af0dfb04073ed6cf9c4c5f33afd166f7dd352a1b12755f0ac51  body sha256 298dab6e29dab6d2040b2e74fd672130637fc2e08013466538f7980696ee8715  # noqa: E501
 """core.shape: built in module 01_tensor."""
 
 import functools
@@ -201,8 +201,8 @@ def unfold(x, dimension, size, step):
 
 
 permute_to.name, spread_to.name = "permute", "expand"  # what errors and graphs call them
-for _function in (view, view_as, reshape_as, permute, t, movedim, flatten, unflatten, squeeze, unsqueeze,
-                  expand, expand_as, broadcast_to, narrow, select):
+for _function in (ops.reshape, view, view_as, reshape_as, permute, t, movedim, flatten, unflatten, squeeze,
+                  unsqueeze, expand, expand_as, broadcast_to, narrow, select):
     _function.view = True                             # so that there is no `squeeze_`: memory keeps its shape
 
 

@@ -1,0 +1,12 @@
+"""Functions of layers and losses without weights of their own, `torch.nn.functional`'s names."""
+
+from tinytorch._faces import face
+
+__getattr__, __dir__, __all__ = face(__name__, {
+    "nn.activations": "gelu log_softmax sigmoid softmax softplus tanh",
+    "nn.more_activations": """celu elu glu hardshrink hardsigmoid hardswish hardtanh leaky_relu logsigmoid
+        mish prelu relu relu6 selu silu softmin softshrink softsign tanhshrink threshold""",
+    "nn.layers": "linear",
+    "nn.simple_layers": "dropout",
+    "core.indexing": "one_hot",
+})
