@@ -16,7 +16,8 @@ __version__ = "0.1.0"
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"tinytorch\.")
 
 # Loaded at once: every op must know its rule before it first runs
-for _name in ("rules", "ops_rules", "math_rules", "shape_rules", "activation_rules", "layer_rules"):
+for _name in ("rules", "ops_rules", "math_rules", "shape_rules", "activation_rules", "layer_rules",
+              "loss_rules"):
     import_module(f"tinytorch.core.{_name}")
 
 __getattr__, __dir__, __all__ = face(__name__, {
@@ -41,11 +42,11 @@ __getattr__, __dir__, __all__ = face(__name__, {
     "core.products": """addbmm addmm addmv addr baddbmm bmm dot einsum inner kron mm mv outer
         tensordot trace""",
     "core.shape": """broadcast_shapes broadcast_tensors broadcast_to clone diagonal flatten flip
-        fliplr flipud moveaxis movedim narrow permute ravel repeat_interleave roll rot90 select
-        squeeze swapaxes swapdims t tile unflatten unsqueeze""",
+        fliplr flipud moveaxis movedim narrow permute ravel roll rot90 select squeeze swapaxes
+        swapdims t tile unflatten unsqueeze""",
     "core.indexing": """argsort argwhere bincount bucketize diag diag_embed index_add index_copy
-        index_fill index_select kthvalue masked_select nonzero scatter scatter_add searchsorted
-        sort take take_along_dim topk tril triu unique""",
+        index_fill index_select kthvalue masked_select nonzero repeat_interleave scatter
+        scatter_add searchsorted sort take take_along_dim topk tril triu unique""",
     "core.autograd": "no_grad",
     "core.higher": "enable_grad inference_mode is_grad_enabled set_grad_enabled",
     "core.joining": """cat chunk column_stack concat concatenate dstack hstack meshgrid row_stack

@@ -99,6 +99,15 @@ def cuda_available():
     return not cuda_problem()
 
 
+def usable_cupy(where):
+    """CuPy, for arrays on the device `where`; raises RuntimeError with the reason if it cannot be used."""
+    if cuda_problem():
+        raise RuntimeError(f"device {str(where)!r}: {cuda_problem()}. Install the extra [gpu] on a machine "
+                           "with an NVIDIA GPU, or stay on 'cpu'.")
+    import cupy
+    return cupy
+
+
 def to_device(array, where):
     """`array` on the device `where`, itself if it is there already."""
     where = where if isinstance(where, device) else device(where)
@@ -106,10 +115,7 @@ def to_device(array, where):
         return array
     if where.type == "cpu":
         return to_numpy(array)
-    if cuda_problem():
-        raise RuntimeError(f"to({str(where)!r}): {cuda_problem()}. Install the extra [gpu] on a machine "
-                           "with an NVIDIA GPU, or stay on 'cpu'.")
-    import cupy
+    cupy = usable_cupy(where)
     with cupy.cuda.Device(where.index or 0):
         return cupy.asarray(array)
 
@@ -188,7 +194,7 @@ class Generator:
         if self.device.type == "cpu":
             self.random = np.random.default_rng(abs(seed))
         else:
-            import cupy
+            cupy = usable_cupy(self.device)
             with cupy.cuda.Device(self.device.index or 0):
                 self.random = cupy.random.default_rng(abs(seed))
         return self

@@ -145,7 +145,7 @@ class OpBase:
 # ## What a tensor promises beside arithmetic
 
 # %%
-#| export
+#| export core.tensor_base
 class TensorBase:
     """Everything of `Tensor` but its construction: names, operators, indexing, conversions."""
     # `node` and `origin` are for module 05: how the tensor was made, and what it is a view of
@@ -401,6 +401,8 @@ def _plain(index):
     """An index without tensors in it."""
     if isinstance(index, (tuple, list)):
         return type(index)([_plain(i) for i in index])
+    if isinstance(index, slice) and index.step is not None and index.step < 1:
+        raise ValueError(f"a slice with step {index.step}: steps go forward, from 1 on. Use flip().")
     return index.data if isinstance(index, TensorBase) else index
 
 

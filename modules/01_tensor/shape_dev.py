@@ -297,21 +297,6 @@ def tile(x, *sizes, dims=None):
     return repeat(x, *(1,) * (x.ndim - len(dims)), *dims)
 
 
-@method
-def repeat_interleave(x, repeats, dim=None, output_size=None):
-    """Each slice along `dim` repeated next to itself; `repeats` is a number, or one for each slice."""
-    if dim is None:
-        x, dim = x.reshape(-1), 0
-    xp, counts = array_module(x.data), getattr(repeats, "data", repeats)
-    n = x.shape[dim] if x.ndim else 1
-    if is_array(counts) and (counts.ndim > 1 or counts.size not in (1, n) or counts.dtype.kind == "f"):
-        raise RuntimeError(f"repeat_interleave: {repeats} must be one integer, or {n} of them.")
-    if (counts.min(initial=0) if is_array(counts) else counts) < 0:
-        raise RuntimeError("repeat_interleave: a slice cannot be repeated a negative number of times.")
-    counts = xp.broadcast_to(xp.asarray(counts), n)
-    return index_select(x, dim, Tensor._of(xp.repeat(xp.arange(n), counts)))
-
-
 # %% [markdown]
 # ## Joining and splitting
 #
@@ -491,6 +476,21 @@ def index_select(x, dim, index):
     if x.ndim == 0:
         return x.reshape(1)[index.reshape(-1)].reshape(())
     return x[around(dim, index.reshape(-1))]
+
+
+@method
+def repeat_interleave(x, repeats, dim=None, output_size=None):
+    """Each slice along `dim` repeated next to itself; `repeats` is a number, or one for each slice."""
+    if dim is None:
+        x, dim = x.reshape(-1), 0
+    xp, counts = array_module(x.data), getattr(repeats, "data", repeats)
+    n = x.shape[dim] if x.ndim else 1
+    if is_array(counts) and (counts.ndim > 1 or counts.size not in (1, n) or counts.dtype.kind == "f"):
+        raise RuntimeError(f"repeat_interleave: {repeats} must be one integer, or {n} of them.")
+    if (counts.min(initial=0) if is_array(counts) else counts) < 0:
+        raise RuntimeError("repeat_interleave: a slice cannot be repeated a negative number of times.")
+    counts = xp.broadcast_to(xp.asarray(counts), n)
+    return index_select(x, dim, Tensor._of(xp.repeat(xp.arange(n), counts)))
 
 
 @op(promote=False)

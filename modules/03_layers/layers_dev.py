@@ -334,9 +334,8 @@ class TestLinearInit:
 
     def test_no_bias(self):
         "bias=False: the attribute is None, and calling works"
-        layer = Linear(3, 2, bias=False)
-        assert layer.bias is None
-        expect(layer(zeros(4, 3)), np.zeros((4, 2)))
+        assert Linear(3, 2, bias=False).bias is None
+        expect(Linear(3, 2, bias=False)(zeros(4, 3)), np.zeros((4, 2)))
 
 
 run_tests(TestLinearInit)
@@ -728,9 +727,9 @@ class TestModuleStateDict:
     def test_numbers(self):
         "They are the numbers of the model, as plain tensors that ask for no gradient"
         layer = Linear(3, 2)
-        state = layer.state_dict()
-        expect(state["weight"], layer.weight.data)
-        assert type(state["weight"]) is Tensor and not state["weight"].requires_grad
+        weight = layer.state_dict()["weight"]
+        expect(weight, layer.weight.data)
+        assert type(weight) is Tensor and not weight.requires_grad
 
     def test_copies(self):
         "Training goes on, and the saved state stays as it was"

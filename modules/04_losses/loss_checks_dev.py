@@ -40,14 +40,14 @@ def common_floats(forward):
 
 
 def same_floats(forward):
-    """`forward(input, target, ...)` for floats of one shape (else ValueError) and dtype (else RuntimeError)."""
+    """`forward(input, target, ...)` for floats of one shape and one dtype: ValueError, RuntimeError."""
     @functools.wraps(forward)
     def checked(input, target, *args, **params):
         name = forward.__name__
         refuse_unequal(name, input, target)
         if input.dtype != target.dtype:
-            raise RuntimeError(f"{name} of {input.dtype} numbers and a target of {target.dtype}: they must have "
-                               "one dtype. Convert the target: target.to(input.dtype).")
+            raise RuntimeError(f"{name} of {input.dtype} numbers and a target of {target.dtype}: they must "
+                               "have one dtype. Convert the target: target.to(input.dtype).")
         return in_float32(forward, input, target, *args, **params)
     return checked
 
@@ -66,8 +66,8 @@ def refuse_outside(name, **arrays):
     """RuntimeError if one of the arrays holds anything but numbers from 0 to 1."""
     for which, x in arrays.items():
         if not ((x >= 0) & (x <= 1)).all():
-            raise RuntimeError(f"{name}: the {which} holds {x.min()} to {x.max()}, it must lie between 0 and 1. "
-                               "For logits there is binary_cross_entropy_with_logits.")
+            raise RuntimeError(f"{name}: the {which} holds {x.min()} to {x.max()}, it must lie "
+                               "between 0 and 1. For logits there is binary_cross_entropy_with_logits.")
 
 
 def refuse_stretching(name, weight, shape):
@@ -119,11 +119,15 @@ def _check_shapes(name, input, target, weight):
         raise (ValueError if batch else RuntimeError)(
             f"{name} of {input.shape} and a target of {target.shape}: the target must be {wanted}, one class "
             f"for each row. The classes lie along dimension {class_axis(input)} of the input.")
-    if weight is not None:
-        classes = input.shape[class_axis(input)]
-        if weight.shape != (classes,) or weight.dtype != input.dtype:
-            raise RuntimeError(f"{name}: a weight of {weight.dtype} {weight.shape} for {classes} classes. It must "
-                               f"be {input.dtype} ({classes},): one number for each class.")
+    _check_weight(name, input, weight)
+
+
+def _check_weight(name, input, weight):
+    classes = input.shape[class_axis(input)]
+    if weight is not None and (weight.shape != (classes,) or weight.dtype != input.dtype):
+        raise RuntimeError(f"{name}: a weight of {weight.dtype} {weight.shape} for {classes} classes. "
+                           f"It must be {input.dtype} ({classes},): one number for each class.")
+
 
 
 def _check_range(name, target, classes, ignore_index):
@@ -136,9 +140,35 @@ def _check_range(name, target, classes, ignore_index):
 
 
 # %% [markdown]
-# ## PyTorch's old names
+# ## Probabilities of classes
+#
+# The target of a cross entropy may be a whole distribution for each row. Then it has the shape of the
+# input, and holds floats; an integer there is most likely a one-hot target that was meant as one.
+
+# %%
+#| export
+def check_shares(name, input, target, weight, ignore_index):
+    """Raise what PyTorch raises if `target` is no distribution over the classes of `input`."""
+    if input.dtype.kind != "f" or target.dtype.kind != "f":
+        raise RuntimeError(f"{name} of {input.dtype} scores and a target of {target.dtype} in their shape, "
+                           f"{target.shape}: probabilities are floats. Convert them, or name classes: (N,).")
+    if ignore_index >= 0:
+        raise RuntimeError(f"{name}: ignore_index={ignore_index} is for a target that names classes, and this "
+                           "one holds probabilities.")
+    _check_weight(name, input, weight)
+
+
+def check_smoothing(name, label_smoothing):
+    """RuntimeError if it is no share."""
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"{name}: label_smoothing is {label_smoothing}, it must lie between 0 and 1.")
+
+
+# %% [markdown]
+# ## For the relatives: old names, shapes
 #
 # Before there was `reduction` there were two flags. They are still in every signature, and they win.
+# PyTorch compares shapes in l1_loss and its relatives too, but only warns; here it is an error.
 
 # %%
 #| export
@@ -151,8 +181,8 @@ def reduction_of(reduction, size_average, reduce):
     return "sum" if size_average is False else "mean"
 
 
-def refuse_other_weight(name, weight, input):
-    """ValueError if a weight for each element has not the shape of the input."""
-    if weight.shape != input.shape:
-        raise ValueError(f"{name}: a weight of {weight.shape} for an input of {input.shape}: the shapes must "
-                         "be equal.")
+def refuse_other_shape(name, input, other, what="target", error=RuntimeError):
+    """`error` if the target, or a weight for each number, has not the shape of the input."""
+    if other.shape != input.shape:
+        raise error(f"{name} of {input.shape} and a {what} of {other.shape}: the shapes must be equal. Reshape "
+                    f"the {what}; broadcasting would compare each number with several.")

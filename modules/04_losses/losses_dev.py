@@ -9,6 +9,8 @@ from tito.lesson import expect, expect_error, measure, peak_bytes, run_tests, ti
 import numpy as np
 from loss_checks_dev import (
     check_classes,
+    check_shares,
+    check_smoothing,
     class_axis,
     common_floats,
     refuse_outside,
@@ -42,7 +44,7 @@ def reduce_loss(losses, reduction="mean", total=None):
 
 # %%
 #| export
-@op(keeps=True)
+@op(keeps=True, promote=False)
 @common_floats
 def mse_loss(input, target, reduction="mean"):
     """"""
@@ -62,7 +64,7 @@ def mse_loss(input, target, reduction="mean"):
 
 # %%
 #| export
-@op
+@op(promote=False)
 @same_floats
 def binary_cross_entropy(input, target, weight=None, reduction="mean"):
     """"""
@@ -116,7 +118,7 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
 
 # %%
 #| export
-@op(keeps=True)
+@op(keeps=True, promote=False)
 @floats_only
 def cross_entropy_rows(logits, target, ignore_index=-100):
     """The cross entropy of each row: minus the log of the probability of its right class.
@@ -152,16 +154,21 @@ def soft_cross_entropy(input, target, weight=None, *, reduction="mean", label_sm
 
 def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0):
     """"""
+    check_smoothing("cross_entropy", label_smoothing)
+    if target.shape == input.shape:
+        check_shares("cross_entropy", input, target, weight, ignore_index)
+        return soft_cross_entropy(input, target, weight, reduction=reduction, label_smoothing=label_smoothing)
     check_classes("cross_entropy", input, target, weight, ignore_index)
     ### BEGIN SOLUTION
     dim = class_axis(input)
-    rows = input.movedim(dim, -1).reshape(-1, input.shape[dim])
+    rows = input if input.ndim == 2 else input.movedim(dim, -1).reshape(-1, input.shape[dim])
     wanted = target.reshape(-1)
     weights = class_weights(wanted, weight, ignore_index)
     if label_smoothing:
         losses = smoothed_cross_entropy(rows, wanted, label_smoothing, weight, ignore_index)
     else:
-        losses = cross_entropy_rows(rows, wanted, ignore_index) * weights
+        losses = cross_entropy_rows(rows, wanted, ignore_index)
+        losses = losses if weight is None else losses * weights
     return reduce_loss(losses.reshape(target.shape), reduction, weights.sum())
     ### END SOLUTION
 
@@ -171,4 +178,9 @@ def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="m
 def smoothed_cross_entropy(logits, target, label_smoothing, weight=None, ignore_index=-100):
     """"""
     ### BEGIN SOLUTION
+    log_p = log_softmax(logits, 1)
+    right = nll_loss(log_p, target, weight, ignore_index=ignore_index, reduction="none")
+    anywhere = -(log_p if weight is None else log_p * weight).mean(1)
+    losses = (1 - label_smoothing) * right + label_smoothing * anywhere
+    return losses.masked_fill(target == ignore_index, 0.)
     ### END SOLUTION

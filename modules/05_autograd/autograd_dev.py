@@ -342,7 +342,7 @@ run_tests(TestSumRule)
 #| export core.rules
 def as_rows(x):
     """x (..., d) as one matrix (n, d)."""
-    return x if x.ndim == 2 else x.reshape(-1, x.shape[-1])
+    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
 def vector_rule(x, y):

@@ -100,7 +100,7 @@ def _(out, x, p):
 @vjp(spread)
 def _(out, x, shape): return lambda g: (g,)                        # the walk sums it back
 @vjp(ops.mean)
-def _(out, x, dim=None, keepdim=False):
+def _(out, x, dim=None, keepdim=False, dtype=None):
     shape, once, n = x.shape, kept_shape(x.shape, dim), ops.counted(x.shape, ops.axes(dim))
     return lambda g: (spread(g.reshape(once) / n, shape),)
 @vjp(ops.var)
@@ -112,7 +112,7 @@ def _(out, x, shape):
     before = x.shape
     return lambda g: (g.reshape(before),)
 @vjp(ops.transpose)
-def _(out, x, dim0, dim1): return lambda g: (g.swapaxes(dim0, dim1),)
+def _(out, x, dim0, dim1): return lambda g: (ops.transpose(g, dim0, dim1),)
 @vjp(ops.getitem)
 def _(out, x, index):
     shape = x.shape
@@ -127,5 +127,5 @@ def _(out, x, mask, value):
                       lambda: ops.masked_fill(g, ~mask, 0.0).sum())
 @vjp(ops.gather)
 def _(out, x, dim, index):
-    shape = x.shape
+    shape, index = x.shape, index.data if isinstance(index, Tensor) else index
     return lambda g: (put(g, ops.places_of(index, dim), shape),)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import tinytorch as torch
 from tinytorch import nn
+from tinytorch.core.base import record_with
 from tinytorch.core.op import Op
 from tinytorch.nn.layers import linear, scaled_mask
 from tinytorch.nn.simple_layers import dropout
@@ -69,7 +70,8 @@ def ones(*shape, dtype="float32"): return np.ones(shape, dtype)
 
 
 @pytest.mark.parametrize("x, weight, bias", [
-    (ones(2, 5), ones(4, 8), None), (ones(), ones(4, 1), None), (ones(2, 8, dtype="float64"), ones(4, 8), None),
+    (ones(2, 5), ones(4, 8), None), (ones(), ones(4, 1), None),
+    (ones(2, 8, dtype="float64"), ones(4, 8), None),
     (ones(2, 8, dtype="int64"), ones(4, 8), None), (ones(2, 8), ones(4, 8), ones(4, dtype="float64")),
     (ones(2, 8), ones(4, 8), ones(3)),
 ], ids=["last size", "a number", "float64", "integers", "dtype of bias", "shape of bias"])
@@ -90,7 +92,10 @@ def test_a_linear_layer_draws_what_was_asked_for():
     assert np.array_equal(one.weight.data, again.weight.data)
     assert np.array_equal(one.bias.data, again.bias.data)
     assert (one.weight.data != other.weight.data).all() and len(np.unique(one.weight.data)) > 1900
-    assert 0.48 < abs(one.weight.data).max() <= 0.5 and 0.45 < abs(one.bias.data).max() <= 0.5
+    for n_in, bound in ((4, 0.5), (1, 1.0)):
+        layer = nn.Linear(n_in, 500)
+        assert 0.9 * bound < abs(layer.weight.data).max() <= bound
+        assert 0.9 * bound < abs(layer.bias.data).max() <= bound
 
 
 def test_a_linear_layer_of_another_dtype():
@@ -239,6 +244,19 @@ def test_dropout_in_training(p):
     assert abs((out == 0).mean() - p) < 0.015 and out.dtype == "float32"
     if 0 < p < 1:
         assert (out != layer(x).data).any()
+
+
+def test_dropout_is_one_op():
+    """x is its first input, the one with a gradient; the mask is made of bools"""
+    heard = []
+    before = record_with(lambda op, inputs, *event: heard.append((op, inputs)))
+    try:
+        x = torch.ones(4)
+        nn.Dropout(0.5)(x)
+    finally:
+        record_with(before)
+    op, inputs = heard[-1]
+    assert op is scaled_mask and inputs[0] is x and inputs[1].dtype == torch.bool and inputs[2] == 2.0
 
 
 def test_dropout_in_use():

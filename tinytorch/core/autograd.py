@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 d3168b4db6ef5495ec6c59ced99b54348f9d98cfffb0350561a82ec4ece32cb2  body sha256 185a90d2d02c2d2e8b6c1bf375a85c6332d21ad19b4b628772308e968d485510  # noqa: E501
+# source sha256 44b131f41789a84444bfc4d0fdf8b73139ae5a98d0b75d78cf13e61e4a57f04e  body sha256 185a90d2d02c2d2e8b6c1bf375a85c6332d21ad19b4b628772308e968d485510  # noqa: E501
 """core.autograd: built in module 05_autograd."""
 
 import itertools

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/backend_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 fcf89e4922c67c4196565447d792eec1c32a411dfbc7b7fefb134e411814429f  body sha256 5b6ac08f65046fc172af8ef07db9d932a1e6296f7ad45315f8a84822f833343c  # noqa: E501
+# source sha256 eef1d0c08eceef8851929cfa14871c247b6b4cfa14ee89e5294705b4edc23257  body sha256 63c2e12a564b42fd0c8de3370de75a013b94cbed50e95e7842968be503a9390a  # noqa: E501
 """core.backend: built in module 01_tensor."""
 
 import ctypes
@@ -14,7 +14,7 @@ import numpy as np
 __all__ = [
     "CPU", "Generator", "WriteLog", "array_module", "cuda_available", "cuda_problem",
     "default_generator", "device", "device_of", "is_array", "keep_freed_memory", "manual_seed",
-    "shares_memory", "to_device", "to_numpy", "writes", "wrote",
+    "shares_memory", "to_device", "to_numpy", "usable_cupy", "writes", "wrote",
 ]
 
 
@@ -85,6 +85,15 @@ def cuda_available():
     return not cuda_problem()
 
 
+def usable_cupy(where):
+    """CuPy, for arrays on the device `where`; raises RuntimeError with the reason if it cannot be used."""
+    if cuda_problem():
+        raise RuntimeError(f"device {str(where)!r}: {cuda_problem()}. Install the extra [gpu] on a machine "
+                           "with an NVIDIA GPU, or stay on 'cpu'.")
+    import cupy
+    return cupy
+
+
 def to_device(array, where):
     """`array` on the device `where`, itself if it is there already."""
     where = where if isinstance(where, device) else device(where)
@@ -92,10 +101,7 @@ def to_device(array, where):
         return array
     if where.type == "cpu":
         return to_numpy(array)
-    if cuda_problem():
-        raise RuntimeError(f"to({str(where)!r}): {cuda_problem()}. Install the extra [gpu] on a machine "
-                           "with an NVIDIA GPU, or stay on 'cpu'.")
-    import cupy
+    cupy = usable_cupy(where)
     with cupy.cuda.Device(where.index or 0):
         return cupy.asarray(array)
 
@@ -157,7 +163,7 @@ class Generator:
         if self.device.type == "cpu":
             self.random = np.random.default_rng(abs(seed))
         else:
-            import cupy
+            cupy = usable_cupy(self.device)
             with cupy.cuda.Device(self.device.index or 0):
                 self.random = cupy.random.default_rng(abs(seed))
         return self

@@ -1,11 +1,11 @@
 # Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 508c9f807cd49af0dfb04073ed6cf9c4c5f33afd166f7dd352a1b12755f0ac51  body sha256 ef726a3ade73edac8a2f497af4eb7dc4d1507d4d22a4a907a1000fc84ff67611  # noqa: E501
+# source sha256 c56ef67e51d25d72a7fcbeb3ea88e0e1b9e7eae36e8f38fe61074dcf42844b81  body sha256 896eff5c28fbd3b9e5064eab02d9761abd55978542b066bb9475357522e5daa5  # noqa: E501
 """core.indexing: built in module 01_tensor."""
 
 import numpy as np
 
 from tinytorch.core import ops
-from tinytorch.core.backend import array_module
+from tinytorch.core.backend import array_module, is_array
 from tinytorch.core.base import METHODS, method
 from tinytorch.core.dtypes import bool_, float32, int32, int64
 from tinytorch.core.op import op
@@ -17,8 +17,8 @@ __all__ = [
     "add_along", "add_at", "added_at", "argsort", "argwhere", "around", "bincount", "bucketize",
     "diag", "diag_embed", "index_add", "index_copy", "index_fill", "index_put", "index_select",
     "kthvalue", "masked_select", "nonzero", "on_diagonal", "one_hot", "order", "place_along",
-    "place_at", "scatter", "scatter_add", "searchsorted", "sort", "take", "take_along_dim",
-    "top_order", "topk", "tril", "triu", "unique",
+    "place_at", "repeat_interleave", "scatter", "scatter_add", "searchsorted", "sort", "take",
+    "take_along_dim", "top_order", "topk", "tril", "triu", "unique",
 ]
 
 
@@ -45,6 +45,21 @@ def index_select(x, dim, index):
     if x.ndim == 0:
         return x.reshape(1)[index.reshape(-1)].reshape(())
     return x[around(dim, index.reshape(-1))]
+
+
+@method
+def repeat_interleave(x, repeats, dim=None, output_size=None):
+    """Each slice along `dim` repeated next to itself; `repeats` is a number, or one for each slice."""
+    if dim is None:
+        x, dim = x.reshape(-1), 0
+    xp, counts = array_module(x.data), getattr(repeats, "data", repeats)
+    n = x.shape[dim] if x.ndim else 1
+    if is_array(counts) and (counts.ndim > 1 or counts.size not in (1, n) or counts.dtype.kind == "f"):
+        raise RuntimeError(f"repeat_interleave: {repeats} must be one integer, or {n} of them.")
+    if (counts.min(initial=0) if is_array(counts) else counts) < 0:
+        raise RuntimeError("repeat_interleave: a slice cannot be repeated a negative number of times.")
+    counts = xp.broadcast_to(xp.asarray(counts), n)
+    return index_select(x, dim, Tensor._of(xp.repeat(xp.arange(n), counts)))
 
 
 @op(promote=False)

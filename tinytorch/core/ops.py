@@ -1,12 +1,11 @@
 # Generated from modules/01_tensor/tensor_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 2ecc9390f584c5ed592c63e78a60e2d0f96334af64497437e147c4e96c07838a  body sha256 0dc60ff269fb08f9e41e47d8eb73079a2ba6782eb1d53eaa9dafa39c65d86fee  # noqa: E501
+# source sha256 abe2f7d3a0abda2efaa224f6f4a477469a9a816d96632e464abc6fbf06b3fc4a  body sha256 86210e3500205c7123bea0549537aa1322de9f9138693f66dca6613878a30ed3  # noqa: E501
 """core.ops: built in module 01_tensor."""
 
 import math
 
 from tinytorch.core.backend import array_module, is_array
 from tinytorch.core.base import method
-from tinytorch.core.dtypes import CATEGORY
 from tinytorch.core.op import op
 
 __all__ = [
@@ -99,7 +98,7 @@ def reshape(x, *shape):
 
 
 @op(view=True, method=True)
-def transpose(x, dim0, dim1): return x.swapaxes(dim0, dim1)
+def transpose(x, dim0, dim1): return x.swapaxes(dim0, dim1) if x.ndim else x
 
 
 @op(view=True, promote=False, method=True)
@@ -122,9 +121,8 @@ def write(x, value, index):
 
 def flat_product(x, y):
     """x @ y for a matrix y, as one product over all leading axes of x."""
-    if x.ndim == 2:
-        return x @ y
-    return (x.reshape(-1, x.shape[-1]) @ y).reshape(x.shape[:-1] + y.shape[1:])
+    rows = x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+    return (rows @ y).reshape(x.shape[:-1] + y.shape[1:])
 
 
 @op(method=True)
@@ -168,9 +166,9 @@ def counted(shape, dim):
     return math.prod([shape[d] for d in dims]) if shape else 1
 
 
-@op(method=True)
-def mean(x, dim=None, keepdim=False):
-    """The mean over one dimension, several, or all of them.
+@op(method=True, promote=False)
+def mean(x, dim=None, keepdim=False, dtype=None):
+    """The mean over one dimension, several, or all of them; with `dtype`, of x converted to that.
 
     x: floats of any shape; dim: None, a number or a tuple. The result lacks those dimensions, or has
     them with size 1 if `keepdim`. Raises RuntimeError for integers and bools.
@@ -178,6 +176,7 @@ def mean(x, dim=None, keepdim=False):
     >>> mean.forward(np.array([[1., 2., 3.], [4., 5., 6.]]), 0)
     array([2.5, 3.5, 4.5])
     """
+    x = x if dtype is None else x.astype(dtype)
     if x.dtype.kind != "f":
         raise RuntimeError(f"mean of {x.dtype} numbers: their mean is no {x.dtype}. "
                            "Convert them first: x.float().mean().")
@@ -203,8 +202,8 @@ def var(x, dim=None, correction=1, keepdim=False):
 def masked_fill(x, mask, value):
     """A copy of x with `value` where `mask` is true; the mask broadcasts to x.
 
-    The dtype is that of x. Raises RuntimeError if the mask holds anything but bools, and for a float
-    value in an array of integers or bools.
+    value: a number, or an array of shape (). The dtype is that of x. Raises RuntimeError if the mask holds
+    anything but bools.
 
     >>> masked_fill.forward(np.array([5., 3., 8.]), np.array([False, True, False]), 0.)
     array([5., 0., 8.])
@@ -213,15 +212,14 @@ def masked_fill(x, mask, value):
         raise RuntimeError(f"masked_fill: the mask holds {mask.dtype}, it must hold bools. "
                            "Make it one by a comparison, such as mask != 0.")
     xp = array_module(x)
-    if CATEGORY[xp.asarray(value).dtype.kind] > CATEGORY[x.dtype.kind]:       # bool < integer < float
-        raise RuntimeError(f"masked_fill: {value} does not fit into {x.dtype}. Convert x first.")
     return xp.where(mask, xp.asarray(value, x.dtype), x)
 
 
 def places_of(index, dim):
     """For each element of `index` its own place in all dimensions, with the index itself in `dim`."""
     places = list(array_module(index).indices(index.shape, sparse=True))
-    places[dim] = index
+    if places:                                          # a 0-d index has no dimension to replace
+        places[dim] = index
     return tuple(places)
 
 
@@ -240,7 +238,7 @@ def gather(x, dim, index):
     if x.ndim != index.ndim:
         raise RuntimeError(f"gather from {x.shape} by an index of {index.shape}: both need the same "
                            "number of dimensions. Add one to the index: index[:, None].")
-    if index.size and not (0 <= index.min() and index.max() < x.shape[dim]):
+    if x.ndim and index.size and not (0 <= index.min() and index.max() < x.shape[dim]):
         raise RuntimeError(f"gather from {x.shape} along dim {dim}: the index holds {index.min()} to "
                            f"{index.max()}, allowed are 0 to {x.shape[dim] - 1}.")
     return x[places_of(index, dim)]

@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/ops_rules_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 07eea4e989d60a0bff78edb7bd4b4bce0091a66ac1ab25c4267211604f8ac1b3  body sha256 d0cdb1b68763a1eddda9bb50998702f458c6b916091f1962fa4231eed7c46a34  # noqa: E501
+# source sha256 629188efae02f37ab47405ee2655f5c2388c5add4c2642afa526ab44bffefbba  body sha256 65a70e3e59869b4c76d95c26001cf72c4153a4a1a2ab40b6783075e52eacbf9c  # noqa: E501
 """core.ops_rules: built in module 05_autograd."""
 
 import numpy as np
@@ -80,7 +80,7 @@ def _(out, x, p):
 @vjp(spread)
 def _(out, x, shape): return lambda g: (g,)                        # the walk sums it back
 @vjp(ops.mean)
-def _(out, x, dim=None, keepdim=False):
+def _(out, x, dim=None, keepdim=False, dtype=None):
     shape, once, n = x.shape, kept_shape(x.shape, dim), ops.counted(x.shape, ops.axes(dim))
     return lambda g: (spread(g.reshape(once) / n, shape),)
 @vjp(ops.var)
@@ -92,7 +92,7 @@ def _(out, x, shape):
     before = x.shape
     return lambda g: (g.reshape(before),)
 @vjp(ops.transpose)
-def _(out, x, dim0, dim1): return lambda g: (g.swapaxes(dim0, dim1),)
+def _(out, x, dim0, dim1): return lambda g: (ops.transpose(g, dim0, dim1),)
 @vjp(ops.getitem)
 def _(out, x, index):
     shape = x.shape
@@ -107,5 +107,5 @@ def _(out, x, mask, value):
                       lambda: ops.masked_fill(g, ~mask, 0.0).sum())
 @vjp(ops.gather)
 def _(out, x, dim, index):
-    shape = x.shape
+    shape, index = x.shape, index.data if isinstance(index, Tensor) else index
     return lambda g: (put(g, ops.places_of(index, dim), shape),)

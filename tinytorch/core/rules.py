@@ -1,6 +1,8 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 d3168b4db6ef5495ec6c59ced99b54348f9d98cfffb0350561a82ec4ece32cb2  body sha256 c8fef08b241e7b3681369fbe8c9818232d33138cbe32828e58e3f29e9946034f  # noqa: E501
+# source sha256 44b131f41789a84444bfc4d0fdf8b73139ae5a98d0b75d78cf13e61e4a57f04e  body sha256 d4d7dbe7937422d14c207d9f04ead0473b5d8993f3572f381fa5ae5788611b4c  # noqa: E501
 """core.rules: built in module 05_autograd."""
+
+import math
 
 from tinytorch.core import math as math_ops
 from tinytorch.core import ops
@@ -64,7 +66,7 @@ def sum_rule(out, x, dim=None, keepdim=False, dtype=None):
 
 def as_rows(x):
     """x (..., d) as one matrix (n, d)."""
-    return x if x.ndim == 2 else x.reshape(-1, x.shape[-1])
+    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
 def vector_rule(x, y):

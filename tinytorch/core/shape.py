@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 508c9f807cd49af0dfb04073ed6cf9c4c5f33afd166f7dd352a1b12755f0ac51  body sha256 298dab6e29dab6d2040b2e74fd672130637fc2e08013466538f7980696ee8715  # noqa: E501
+# source sha256 c56ef67e51d25d72a7fcbeb3ea88e0e1b9e7eae36e8f38fe61074dcf42844b81  body sha256 26a106c059af29a5f5e55d277591aebc98a47233e64f36b927cac093ccafb157  # noqa: E501
 """core.shape: built in module 01_tensor."""
 
 import functools
@@ -8,18 +8,17 @@ import math
 import numpy as np
 
 from tinytorch.core import ops
-from tinytorch.core.backend import array_module, is_array, shares_memory
+from tinytorch.core.backend import array_module, shares_memory
 from tinytorch.core.base import METHODS, method
 from tinytorch.core.dtypes import bool_
 from tinytorch.core.op import op
-from tinytorch.core.tensor import Tensor
 
 __all__ = [
     "broadcast_shapes", "broadcast_tensors", "broadcast_to", "clone", "contiguous", "diagonal",
     "expand", "expand_as", "flatten", "flip", "flip_all", "fliplr", "flipud", "listed", "moveaxis",
-    "movedim", "narrow", "permute", "permute_to", "place", "ravel", "repeat", "repeat_interleave",
-    "reshape_as", "roll", "roll_by", "rot90", "select", "spread_to", "squeeze", "swapaxes",
-    "swapdims", "t", "tile", "unflatten", "unfold", "unsqueeze", "view", "view_as",
+    "movedim", "narrow", "permute", "permute_to", "place", "ravel", "repeat", "reshape_as", "roll",
+    "roll_by", "rot90", "select", "spread_to", "squeeze", "swapaxes", "swapdims", "t", "tile",
+    "unflatten", "unfold", "unsqueeze", "view", "view_as",
 ]
 
 
@@ -282,25 +281,7 @@ def tile(x, *sizes, dims=None):
     return repeat(x, *(1,) * (x.ndim - len(dims)), *dims)
 
 
-@method
-def repeat_interleave(x, repeats, dim=None, output_size=None):
-    """Each slice along `dim` repeated next to itself; `repeats` is a number, or one for each slice."""
-    if dim is None:
-        x, dim = x.reshape(-1), 0
-    xp, counts = array_module(x.data), getattr(repeats, "data", repeats)
-    n = x.shape[dim] if x.ndim else 1
-    if is_array(counts) and (counts.ndim > 1 or counts.size not in (1, n) or counts.dtype.kind == "f"):
-        raise RuntimeError(f"repeat_interleave: {repeats} must be one integer, or {n} of them.")
-    if (counts.min(initial=0) if is_array(counts) else counts) < 0:
-        raise RuntimeError("repeat_interleave: a slice cannot be repeated a negative number of times.")
-    counts = xp.broadcast_to(xp.asarray(counts), n)
-    return index_select(x, dim, Tensor._of(xp.repeat(xp.arange(n), counts)))
-
-
 swapaxes = METHODS["swapaxes"] = ops.transpose
 swapdims = METHODS["swapdims"] = ops.transpose
 moveaxis = METHODS["moveaxis"] = movedim
 ravel = METHODS["ravel"] = flatten
-
-
-from tinytorch.core.indexing import index_select  # at the end: the two files need each other  # noqa: E402

@@ -1,12 +1,12 @@
 # Generated from modules/01_tensor/tensor_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 2ecc9390f584c5ed592c63e78a60e2d0f96334af64497437e147c4e96c07838a  body sha256 1a8abb5428e4da920a4681c83bab03a7173f874cca7d6613ca4a25d719997c43  # noqa: E501
+# source sha256 abe2f7d3a0abda2efaa224f6f4a477469a9a816d96632e464abc6fbf06b3fc4a  body sha256 254a93e41bd4d25f4dbeeb3aef14c3799db0691992154773926ae60376ced589  # noqa: E501
 """core.tensor: built in module 01_tensor."""
 
 import numpy as np
 
 from tinytorch.core.backend import array_module, is_array, to_device
-from tinytorch.core.base import TensorBase, without_tensors
 from tinytorch.core.dtypes import float32
+from tinytorch.core.tensor_base import TensorBase, without_tensors
 
 __all__ = ["Tensor", "as_array"]
 

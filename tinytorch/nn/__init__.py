@@ -10,4 +10,6 @@ __getattr__, __dir__, __all__ = face(__name__, {
     "nn.simple_layers": """CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh Identity LeakyReLU
         LogSigmoid LogSoftmax Mish PReLU ReLU ReLU6 SELU SiLU Sigmoid Softmax Softmin Softplus Softshrink
         Softsign Tanh Tanhshrink Threshold Unflatten""",
+    "nn.loss_layers": """BCELoss BCEWithLogitsLoss CrossEntropyLoss HuberLoss KLDivLoss L1Loss MSELoss NLLLoss
+        SmoothL1Loss""",
 }, parts=("functional", "init", "utils"))

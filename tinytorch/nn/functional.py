@@ -8,5 +8,7 @@ __getattr__, __dir__, __all__ = face(__name__, {
         mish prelu relu relu6 selu silu softmin softshrink softsign tanhshrink threshold""",
     "nn.layers": "linear",
     "nn.simple_layers": "dropout",
+    "nn.more_losses": """binary_cross_entropy binary_cross_entropy_with_logits cross_entropy huber_loss kl_div
+        l1_loss mse_loss nll_loss smooth_l1_loss""",
     "core.indexing": "one_hot",
 })

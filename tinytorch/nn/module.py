@@ -1,5 +1,5 @@
 # Generated from modules/03_layers/layers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 8d101d68f34071344ba64877f7d5703f09b17265b96480fabcd8c96300871969  body sha256 0d2d857bb601d521a10ec7d5d99715ca8245b8a151b6ddef8fee92363b90accc  # noqa: E501
+# source sha256 3d7fcab5aa1378615e200fbe81f5cb835e7876ed3830feb3c1470010e3bb27fb  body sha256 0d2d857bb601d521a10ec7d5d99715ca8245b8a151b6ddef8fee92363b90accc  # noqa: E501
 """nn.module: built in module 03_layers."""
 
 from tinytorch.core.tensor import Tensor

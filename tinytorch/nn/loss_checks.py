@@ -1,0 +1,158 @@
+# Generated from modules/04_losses/loss_checks_dev.py by tito export. Edit the lesson, not this file.
+# source sha256 58f5c54c4dfe7595407d5b7c9cedb0900cdaf004e0e0ddd6d61cea25c29977ab  body sha256 3d3515be086439eb30ed89ab5646951685b633028dc7fdaabb0db3c2ff07c72b  # noqa: E501
+"""nn.loss_checks: built in module 04_losses."""
+
+import functools
+
+from tinytorch.core.dtypes import float32, int64, result_type, uint8
+from tinytorch.core.tensor import Tensor
+from tinytorch.nn.floats import in_float32, kind_of
+
+__all__ = [
+    "check_classes", "check_shares", "check_smoothing", "class_axis", "common_floats",
+    "reduction_of", "refuse_other_shape", "refuse_outside", "refuse_stretching", "refuse_unequal",
+    "same_floats",
+]
+
+
+def common_floats(forward):
+    """`forward(input, target, ...)` with both in their common dtype of floats; RuntimeError if it is none."""
+    @functools.wraps(forward)
+    def promoted(input, target, *args, **params):
+        if getattr(input, "dtype", None) is float32 is getattr(target, "dtype", None):
+            return forward(input, target, *args, **params)       # nearly always: out of here quickly
+        name = forward.__name__
+        kinds = kind_of(name, input), kind_of(name, target)
+        if "f" not in kinds:
+            raise RuntimeError(f"{name} of {input.dtype} and {target.dtype} numbers: a loss has fractions. "
+                               "Convert them first: x.float().")
+        dtype = result_type(input, target)
+        return in_float32(forward, input.astype(dtype, copy=False), target.astype(dtype, copy=False),
+                          *args, **params)
+    return promoted
+
+
+def same_floats(forward):
+    """`forward(input, target, ...)` for floats of one shape and one dtype: ValueError, RuntimeError."""
+    @functools.wraps(forward)
+    def checked(input, target, *args, **params):
+        name = forward.__name__
+        refuse_unequal(name, input, target)
+        if input.dtype != target.dtype:
+            raise RuntimeError(f"{name} of {input.dtype} numbers and a target of {target.dtype}: they must "
+                               "have one dtype. Convert the target: target.to(input.dtype).")
+        return in_float32(forward, input, target, *args, **params)
+    return checked
+
+
+def refuse_unequal(name, input, target):
+    """RuntimeError if one of the two holds no floats, ValueError if their shapes differ."""
+    if kind_of(name, input) != "f" or kind_of(name, target) != "f":
+        raise RuntimeError(f"{name} of {input.dtype} numbers and a target of {target.dtype}: both must be "
+                           "floats. Convert them: x.float().")
+    if input.shape != target.shape:
+        raise ValueError(f"{name} of {input.shape} and a target of {target.shape}: the shapes must be equal. "
+                         "Give the target the shape of the input: target.reshape(input.shape).")
+
+
+def refuse_outside(name, **arrays):
+    """RuntimeError if one of the arrays holds anything but numbers from 0 to 1."""
+    for which, x in arrays.items():
+        if not ((x >= 0) & (x <= 1)).all():
+            raise RuntimeError(f"{name}: the {which} holds {x.min()} to {x.max()}, it must lie "
+                               "between 0 and 1. For logits there is binary_cross_entropy_with_logits.")
+
+
+def refuse_stretching(name, weight, shape):
+    """RuntimeError if a weight does not broadcast to `shape` without stretching it."""
+    sizes = zip(reversed(weight.shape), reversed(shape))
+    if weight.ndim > len(shape) or any(i not in (1, n) for i, n in sizes):
+        raise RuntimeError(f"{name}: a weight of {weight.shape} does not fit losses of {shape}. It must "
+                           "broadcast to them.")
+
+
+def class_axis(input):
+    """Along which dimension the classes lie: 1, or 0 if there is no other."""
+    return min(1, input.ndim - 1)
+
+
+def check_classes(name, input, target, weight, ignore_index):
+    """Raise what PyTorch raises if `target` does not name one class for each row of `input`.
+
+    input: (C,), (N, C) or (N, C, d1, ...) floats. target: the same without C, int64 or uint8, each 0 to C - 1
+    or ignore_index. weight: (C,) of the input's dtype, or None.
+    """
+    for what, x in ("input", input), ("target", target), ("weight", weight):
+        if not isinstance(x, Tensor) and (x is not None or what != "weight"):
+            raise TypeError(f"{name}: the {what} is a {type(x).__name__}, it must be a tensor.")
+    if not isinstance(ignore_index, int):
+        raise TypeError(f"{name}: ignore_index is {ignore_index!r}, it must be a whole number.")
+    if input.dtype.kind != "f":
+        raise RuntimeError(f"{name} of {input.dtype} numbers: scores are floats. Convert them: x.float().")
+    if target.dtype not in (int64, uint8):
+        raise RuntimeError(f"{name}: the target holds {target.dtype}, but it names classes: it must be int64 "
+                           "(or uint8). Convert it: target.long().")
+    _check_shapes(name, input, target, weight)
+    _check_range(name, target.data, input.shape[class_axis(input)], ignore_index)
+
+
+def _check_shapes(name, input, target, weight):
+    if input.ndim == 0:
+        raise ValueError(f"{name} of a single number: it needs a dimension of classes.")
+    wanted = input.shape[:1] + input.shape[2:] if input.ndim > 1 else ()
+    if target.shape != wanted:
+        batch = input.ndim == 1 or target.shape[:1] != wanted[:1]
+        raise (ValueError if batch else RuntimeError)(
+            f"{name} of {input.shape} and a target of {target.shape}: the target must be {wanted}, one class "
+            f"for each row. The classes lie along dimension {class_axis(input)} of the input.")
+    _check_weight(name, input, weight)
+
+
+def _check_weight(name, input, weight):
+    classes = input.shape[class_axis(input)]
+    if weight is not None and (weight.shape != (classes,) or weight.dtype != input.dtype):
+        raise RuntimeError(f"{name}: a weight of {weight.dtype} {weight.shape} for {classes} classes. "
+                           f"It must be {input.dtype} ({classes},): one number for each class.")
+
+
+
+def _check_range(name, target, classes, ignore_index):
+    """IndexError for a class that does not exist; most batches are settled by two looks."""
+    if target.size and not (0 <= target.min() and target.max() < classes):
+        wrong = target[(target != ignore_index) & ((target < 0) | (target >= classes))]
+        if wrong.size:
+            raise IndexError(f"{name}: target {wrong[0]} is out of bounds, there are the classes 0 to "
+                             f"{classes - 1}. A row that is to be left out has ignore_index={ignore_index}.")
+
+
+def check_shares(name, input, target, weight, ignore_index):
+    """Raise what PyTorch raises if `target` is no distribution over the classes of `input`."""
+    if input.dtype.kind != "f" or target.dtype.kind != "f":
+        raise RuntimeError(f"{name} of {input.dtype} scores and a target of {target.dtype} in their shape, "
+                           f"{target.shape}: probabilities are floats. Convert them, or name classes: (N,).")
+    if ignore_index >= 0:
+        raise RuntimeError(f"{name}: ignore_index={ignore_index} is for a target that names classes, and this "
+                           "one holds probabilities.")
+    _check_weight(name, input, weight)
+
+
+def check_smoothing(name, label_smoothing):
+    """RuntimeError if it is no share."""
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"{name}: label_smoothing is {label_smoothing}, it must lie between 0 and 1.")
+
+
+def reduction_of(reduction, size_average, reduce):
+    """`reduction`, unless one of the two old flags was given."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is False:
+        return "none"
+    return "sum" if size_average is False else "mean"
+
+
+def refuse_other_shape(name, input, other, what="target", error=RuntimeError):
+    """`error` if the target, or a weight for each number, has not the shape of the input."""
+    if other.shape != input.shape:
+        raise error(f"{name} of {input.shape} and a {what} of {other.shape}: the shapes must be equal. Reshape "
+                    f"the {what}; broadcasting would compare each number with several.")
