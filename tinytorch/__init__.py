@@ -30,7 +30,7 @@ __getattr__, __dir__, __all__ = face(__name__, {
         rand rand_like randint randint_like randn randn_like randperm tensor tril_indices
         triu_indices zeros zeros_like""",
     "core.ops": """add eq gather ge gt le lt masked_fill matmul mean mul=multiply multiply ne
-        neg=negative negative pow reshape sub=subtract subtract transpose var""",
+        neg=negative negative pow reshape sub=subtract subtract transpose""",
     "core.math": """abs absolute acos acosh addcdiv addcmul all allclose amax amin any arccos
         arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin asin asinh atan atan2 atanh
         bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clamp_max clamp_min clip cos
@@ -51,7 +51,7 @@ __getattr__, __dir__, __all__ = face(__name__, {
     "core.higher": "enable_grad inference_mode is_grad_enabled set_grad_enabled",
     "core.joining": """cat chunk column_stack concat concatenate dstack hstack meshgrid row_stack
         split stack tensor_split unbind vstack""",
-    "core.reductions": "dist logsumexp max median min norm std std_mean var_mean",
+    "core.reductions": "dist logsumexp max median min norm std std_mean var var_mean",
     "nn.activations": "log_softmax relu sigmoid softmax tanh",
     "nn.more_activations": "celu prelu selu",
 }, parts=("autograd", "cuda", "func", "linalg", "nn", "optim", "utils", "viz"))

@@ -502,7 +502,10 @@ def matrix_norm(x, ord="fro", dim=(-2, -1), keepdim=False, dtype=None):
     rows, columns = [d % x.ndim for d in dim]
     first, second = (rows, columns) if ord in (1, -1) else (columns, rows)
     sums = vector_norm(x, 1, first, True, dtype)
-    out = amax(sums, second, True) if ord > 0 else amin(sums, second, True)
+    if ord > 0 and not sums.shape[second]:
+        out = sums.sum(second, True)                   # a matrix without numbers has norm 0
+    else:
+        out = amax(sums, second, True) if ord > 0 else amin(sums, second, True)
     return out if keepdim else out.squeeze((rows, columns))
 
 

@@ -741,6 +741,7 @@ run_tests(TestVar)
 #
 # ```python
 # raise RuntimeError(f"masked_fill: the mask holds {mask.dtype}, it must hold bools. ...")
+# raise RuntimeError(f"masked_fill: the value has shape {value.shape}, it must be a single number.")
 # ```
 
 # %%
@@ -750,12 +751,14 @@ def masked_fill(x, mask, value):
     """A copy of x with `value` where `mask` is true; the mask broadcasts to x.
 
     value: a number, or an array of shape (). The dtype is that of x. Raises RuntimeError if the mask holds
-    anything but bools.
+    anything but bools, and for a value that has dimensions.
 
     >>> masked_fill.forward(np.array([5., 3., 8.]), np.array([False, True, False]), 0.)
     array([5., 0., 8.])
     """
     ### BEGIN SOLUTION
+    if is_array(value) and value.ndim:
+        raise RuntimeError(f"masked_fill: the value has shape {value.shape}, it must be a single number.")
     if mask.dtype.kind != "b":
         raise RuntimeError(f"masked_fill: the mask holds {mask.dtype}, it must hold bools. "
                            "Make it one by a comparison, such as mask != 0.")
@@ -804,6 +807,11 @@ class TestMaskedFill:
         "A mask of 0 and 1 is refused: it might have been meant as indices"
         expect_error(RuntimeError, masked_fill.forward, self.x, np.array([0, 1, 0]), 0., says=["int64", "bool"])
 
+    def test_one_value(self):
+        "There is one value for all places: an array of two is refused"
+        expect_error(RuntimeError, masked_fill.forward, self.x, np.array([True, False, True]),
+                     np.array([1., 2.]), says=["(2,)"])
+
 
 run_tests(TestMaskedFill)
 
@@ -841,9 +849,13 @@ run_tests(TestMaskedFill)
 def places_of(index, dim):
     """For each element of `index` its own place in all dimensions, with the index itself in `dim`."""
     places = list(array_module(index).indices(index.shape, sparse=True))
-    if places:                                          # a 0-d index has no dimension to replace
-        places[dim] = index
+    places[dim] = index
     return tuple(places)
+
+
+def corner_case(x, index):
+    """True where PyTorch is generous: an empty index, and a 0-d array taken for a vector of one."""
+    return index.size == 0 or x.ndim + index.ndim < 2
 
 
 @op(method=True)
@@ -858,11 +870,13 @@ def gather(x, dim, index):
     array([[30],
            [40]])
     """
+    if corner_case(x, index):
+        return x.reshape(-1)[index.reshape(-1)].reshape(index.shape)
     ### BEGIN SOLUTION
     if x.ndim != index.ndim:
         raise RuntimeError(f"gather from {x.shape} by an index of {index.shape}: both need the same "
                            "number of dimensions. Add one to the index: index[:, None].")
-    if x.ndim and index.size and not (0 <= index.min() and index.max() < x.shape[dim]):
+    if not (0 <= index.min() and index.max() < x.shape[dim]):
         raise RuntimeError(f"gather from {x.shape} along dim {dim}: the index holds {index.min()} to "
                            f"{index.max()}, allowed are 0 to {x.shape[dim] - 1}.")
     return x[places_of(index, dim)]

@@ -64,8 +64,8 @@ class Module(ModuleBase):
     >>> class Scale(Module):
     ...     def __init__(self): self.factor = Parameter([2.])
     ...     def forward(self, x): return x * self.factor
-    >>> Scale()(Tensor([3.]))
-    tensor([6.])
+    >>> Scale()(Tensor([3.])).tolist()
+    [6.0]
     """
     def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
         """Yield (name, parameter): the module's own parameters first, then those of its children.
@@ -262,8 +262,7 @@ run_tests(TestLinear)
 #    \mathrm{in} = 64: \; -0.125 \ldots 0.125 $$
 #
 # Exercise 10 asks whether that is a good choice. `empty(*shape, dtype=dtype, device=device)` makes a
-# tensor, `uniform_(tensor, a, b)` fills it in place and returns it. If there are no inputs, the bound is
-# 0.
+# tensor, `uniform_(tensor, a, b)` fills it in place and returns it. Without inputs the bound is 0.
 
 # %%
 #| export
@@ -289,7 +288,7 @@ class Linear(Module):
         self.bias = drawn(out_features) if bias else None
         ### END SOLUTION
 
-    def forward(self, x): return linear(x, self.weight, self.bias)
+    def forward(self, input): return linear(input, self.weight, self.bias)
 
     def reset_parameters(self):
         """Draw the numbers anew, as the constructor did."""
@@ -369,12 +368,12 @@ class Sequential(Numbered, Module):
         for name, module in named.items() if named is not None else enumerate(modules):
             self.add_module(str(name), module)
 
-    def forward(self, x):
-        """What comes out of the last module when x goes into the first; x itself if there is none."""
+    def forward(self, input):
+        """What comes out of the last module when `input` goes into the first; without any, `input`."""
         ### BEGIN SOLUTION
         for layer in self:
-            x = layer(x)
-        return x
+            input = layer(input)
+        return input
         ### END SOLUTION
 
 
@@ -435,13 +434,13 @@ class Flatten(Module):
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
 
-    def forward(self, x):
-        """x with the sizes from start_dim to end_dim replaced by their product.
+    def forward(self, input):
+        """`input` with the sizes from start_dim to end_dim replaced by their product.
 
-        Raises IndexError for a dimension that x has not, RuntimeError if start_dim comes after end_dim.
+        Raises IndexError for a dimension that is not there, RuntimeError if start_dim comes after end_dim.
         """
         ### BEGIN SOLUTION
-        return x.flatten(self.start_dim, self.end_dim)
+        return input.flatten(self.start_dim, self.end_dim)
         ### END SOLUTION
 
     def extra_repr(self): return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
@@ -478,8 +477,7 @@ run_tests(TestFlatten)
 # In training, dropout sets some numbers to 0, others at each call, so that no unit can rely on one
 # particular neighbour (Srivastava et al., 2014). In use nothing is dropped. That changes the sums: if in
 # training a quarter is missing, the next layer gets a third more in use than it ever saw. So the kept
-# ones **grow** while others are dropped. With p = 0.25, and one number drawn for each element from 0 to
-# 1:
+# ones **grow** while others are dropped. With p = 0.25, and a number from 0 to 1 drawn for each element:
 #
 # ```
 # x        1      2      3      4
@@ -514,14 +512,15 @@ class Dropout(Module):
             raise ValueError(f"Dropout(p={p}): a probability lies between 0 and 1.")
         self.p, self.inplace = p, inplace
 
-    def forward(self, x):
-        """x with a random part dropped, those elements whose drawn number is below p; see the class."""
-        if self.inplace and self.training:             # PyTorch's option: x itself is overwritten
-            return x._take_over(Dropout(self.p)(x.clone()))
+    def forward(self, input):
+        """`input` with those elements dropped whose drawn number is below p; see the class."""
+        if self.inplace and self.training:             # PyTorch's option: `input` is overwritten
+            return input._take_over(Dropout(self.p)(input.clone()))
         ### BEGIN SOLUTION
         if not self.training:
-            return x
-        return scaled_mask(x, rand_like(x) >= self.p, 1 / (1 - self.p) if self.p < 1 else 0.0)
+            return input
+        scale = 1 / (1 - self.p) if self.p < 1 else 0.0
+        return scaled_mask(input, rand_like(input) >= self.p, scale)
         ### END SOLUTION
 
     def extra_repr(self): return f"p={self.p}, inplace={self.inplace}"
@@ -531,13 +530,12 @@ class Dropout(Module):
 class TestDropout:
     """Dropout"""
     def test_drawn(self):
-        "One number is drawn for each element, and those below p are dropped; the same seed, the same ones"
-        x = randn(4, 25)
+        "One number is drawn for each element; those below p are dropped, the others divided by 1 - p"
+        x = Tensor([[1., 2., 3., 4.], [5., 6., 7., 8.]])
         manual_seed(3)
         drawn = rand_like(x).data
-        manual_seed(3)
-        expect(Dropout(0.25)(x), np.where(drawn < 0.25, 0., x.data / 0.75),
-               why="p is the share that is dropped, and the kept ones are divided by 1 - p")
+        manual_seed(3)                                 # the same seed, the same numbers
+        expect(Dropout(0.25)(x), np.where(drawn < 0.25, 0., x.data / 0.75))
 
     def test_mean(self):
         "The mean does not move: 40,000 ones still have the mean 1"
@@ -582,12 +580,10 @@ run_tests(TestDropout)
 #
 # Go to `Module.named_parameters`, at the top. It yields pairs of name and parameter, first the module's
 # own, then what each child yields, one child after the other. Since a child does the same, that is all:
-# the walk is this one method, calling itself. Above, the order is scale, tied, head.bias,
-# blocks.0.weight, ...
+# the walk is this one method, calling itself. Above, the order begins with scale, tied, head.bias.
 #
 # * `members(self)` yields name and value of every attribute, and opens lists: ("blocks.0", the
-#   Linear), ... `vars(self)` alone would hide layers in a list. `isinstance(value, Parameter)` tells what
-#   is what.
+#   Linear), ... `vars(self)` alone would hide them. `isinstance(value, Parameter)` tells what is what.
 # * `dotted(prefix, name)` puts a name below a prefix. A child's prefix is its own dotted name.
 # * A parameter that is reached twice comes once. Otherwise an optimiser would step it twice, and that is
 #   exactly what happens to tied weights in a program that forgets it. A set can hold tensors: in a set, a
@@ -928,9 +924,10 @@ run_tests(TestKaimingNormal)
 # %% [markdown]
 # ## Measure
 #
-# Guess first. A signal of size 1 goes through 20 layers of 256 units with relu. What is left of it with
-# weights of deviation 0.01, with PyTorch's default (exercise 2), with Kaiming's, with deviation 1? And: a
-# layer of 1024 by 1024 needs some time for one row. How much longer does it need for 256 rows?
+# Guess first, in writing. A signal of size 1 goes through 20 layers of 256 units with relu. What is left
+# of it with weights of deviation 0.01, with PyTorch's default (exercise 2), with Kaiming's, with
+# deviation 1? And: a layer of 1024 by 1024 needs some time for one row. How much longer does it need for
+# 256 rows?
 
 # %%
 @measure
@@ -961,13 +958,14 @@ def one_row_and_many():
 # %% [markdown]
 # Each layer multiplies the size by the same factor, so the logarithm moves by equal steps: to the left
 # with small weights, to the right with large ones. Only Kaiming's stands still. PyTorch's default loses a
-# factor of √6 a layer, some 10⁸ in 20. Networks of that depth learn anyway, because later modules
+# factor of √6 a layer, nearly 10⁸ in 20. Networks of that depth learn anyway, because later modules
 # normalise the signal between layers (09, 13); without that, they need a start like Kaiming's.
 #
 # The second: 256 rows take far less than 256 times as long. One row reads 4 MB of weights and does two
-# operations with each number; the row is over before the memory is. 256 rows read the same 4 MB and use
+# operations with each number, so the processor waits for the memory. 256 rows read the same 4 MB and use
 # each number 256 times. It is why batches exist, and why module 15 finds that a model that writes one
-# word at a time is limited by memory. On your machine the ratio may be 3 or 10; it will not be 1.
+# word at a time is limited by memory. On your machine a row in a batch may be 3 or 10 times cheaper; it
+# will not cost the same.
 #
 # ## Reflect
 #

@@ -18,7 +18,8 @@ from tinytorch.nn.floats import in_float32, kind_of
 # %% [markdown]
 # ## Two tensors of numbers
 #
-# Decorators for the forward of an op. float16 is computed in float32 and rounded once, at the end.
+# A decorator for the forward of an op: float16 is computed in float32 and rounded once, at the end. And what
+# functions ask before they call an op.
 
 # %%
 #| export
@@ -37,19 +38,6 @@ def common_floats(forward):
         return in_float32(forward, input.astype(dtype, copy=False), target.astype(dtype, copy=False),
                           *args, **params)
     return promoted
-
-
-def same_floats(forward):
-    """`forward(input, target, ...)` for floats of one shape and one dtype: ValueError, RuntimeError."""
-    @functools.wraps(forward)
-    def checked(input, target, *args, **params):
-        name = forward.__name__
-        refuse_unequal(name, input, target)
-        if input.dtype != target.dtype:
-            raise RuntimeError(f"{name} of {input.dtype} numbers and a target of {target.dtype}: they must "
-                               "have one dtype. Convert the target: target.to(input.dtype).")
-        return in_float32(forward, input, target, *args, **params)
-    return checked
 
 
 def refuse_unequal(name, input, target):
@@ -91,10 +79,10 @@ def class_axis(input):
 
 
 def check_classes(name, input, target, weight, ignore_index):
-    """Raise what PyTorch raises if `target` does not name one class for each row of `input`.
+    """`target`, if it names one class for each row of `input`; else what PyTorch raises.
 
     input: (C,), (N, C) or (N, C, d1, ...) floats. target: the same without C, int64 or uint8, each 0 to C - 1
-    or ignore_index. weight: (C,) of the input's dtype, or None.
+    or ignore_index; (1,) is taken for () beside (C,). weight: (C,) of the input's dtype, or None.
     """
     for what, x in ("input", input), ("target", target), ("weight", weight):
         if not isinstance(x, Tensor) and (x is not None or what != "weight"):
@@ -106,11 +94,15 @@ def check_classes(name, input, target, weight, ignore_index):
     if target.dtype not in (int64, uint8):
         raise RuntimeError(f"{name}: the target holds {target.dtype}, but it names classes: it must be int64 "
                            "(or uint8). Convert it: target.long().")
-    _check_shapes(name, input, target, weight)
+    if input.ndim == 1 and target.shape == (1,):
+        target = target.reshape(())
+    _check_shapes(name, input, target)
+    _check_weight(name, input, weight)
     _check_range(name, target.data, input.shape[class_axis(input)], ignore_index)
+    return target
 
 
-def _check_shapes(name, input, target, weight):
+def _check_shapes(name, input, target):
     if input.ndim == 0:
         raise ValueError(f"{name} of a single number: it needs a dimension of classes.")
     wanted = input.shape[:1] + input.shape[2:] if input.ndim > 1 else ()
@@ -119,7 +111,6 @@ def _check_shapes(name, input, target, weight):
         raise (ValueError if batch else RuntimeError)(
             f"{name} of {input.shape} and a target of {target.shape}: the target must be {wanted}, one class "
             f"for each row. The classes lie along dimension {class_axis(input)} of the input.")
-    _check_weight(name, input, weight)
 
 
 def _check_weight(name, input, weight):
@@ -165,24 +156,24 @@ def check_smoothing(name, label_smoothing):
 
 
 # %% [markdown]
-# ## For the relatives: old names, shapes
+# ## For PyTorch's signatures
 #
 # Before there was `reduction` there were two flags. They are still in every signature, and they win.
 # PyTorch compares shapes in l1_loss and its relatives too, but only warns; here it is an error.
 
 # %%
 #| export
-def reduction_of(reduction, size_average, reduce):
-    """`reduction`, unless one of the two old flags was given."""
-    if size_average is None and reduce is None:
-        return reduction
-    if reduce is False:
-        return "none"
-    return "sum" if size_average is False else "mean"
+def reduction_of(reduction, size_average=None, reduce=None):
+    """`reduction`, unless one of the two old flags was given; ValueError for one that is not known."""
+    if size_average is not None or reduce is not None:
+        reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
+    if reduction not in ("none", "sum", "mean"):
+        raise ValueError(f"reduction={reduction!r} is not known; it can be 'none', 'sum' or 'mean'.")
+    return reduction
 
 
 def refuse_other_shape(name, input, other, what="target", error=RuntimeError):
     """`error` if the target, or a weight for each number, has not the shape of the input."""
     if other.shape != input.shape:
-        raise error(f"{name} of {input.shape} and a {what} of {other.shape}: the shapes must be equal. Reshape "
-                    f"the {what}; broadcasting would compare each number with several.")
+        raise error(f"{name} of {input.shape} and a {what} of {other.shape}: the shapes must be equal. "
+                    f"Reshape the {what}; broadcasting would compare each number with several.")

@@ -10,10 +10,17 @@
 
 # %%
 from loss_checks_dev import reduction_of
-from losses_dev import binary_cross_entropy as binary_op
-from losses_dev import binary_cross_entropy_with_logits, cross_entropy, nll_loss
-from losses_dev import mse_loss as mse_op
-from more_losses_dev import huber_loss, kl_div, l1_loss, smooth_l1_loss
+from more_losses_dev import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    mse_loss,
+    nll_loss,
+    smooth_l1_loss,
+)
 
 from tinytorch.nn.module import Module
 
@@ -24,7 +31,8 @@ class Loss(Module):
     """What all losses have: a reduction, "mean", "sum" or "none"."""
     def __init__(self, size_average=None, reduce=None, reduction="mean"):
         super().__init__()
-        self.reduction = reduction_of(reduction, size_average, reduce)
+        old = size_average is not None or reduce is not None
+        self.reduction = reduction_of(reduction, size_average, reduce) if old else reduction
 
 
 class WeightedLoss(Loss):
@@ -41,7 +49,7 @@ class WeightedLoss(Loss):
 #| export
 class MSELoss(Loss):
     """`mse_loss`: squared differences."""
-    def forward(self, input, target): return mse_op(input, target, self.reduction)
+    def forward(self, input, target): return mse_loss(input, target, reduction=self.reduction)
 
 
 class L1Loss(Loss):
@@ -77,7 +85,8 @@ class HuberLoss(Loss):
 #| export
 class BCELoss(WeightedLoss):
     """`binary_cross_entropy` of probabilities; weight: for each element, or broadcast to them."""
-    def forward(self, input, target): return binary_op(input, target, self.weight, self.reduction)
+    def forward(self, input, target):
+        return binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(WeightedLoss):

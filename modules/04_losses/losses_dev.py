@@ -16,7 +16,6 @@ from loss_checks_dev import (
     refuse_outside,
     refuse_stretching,
     refuse_unequal,
-    same_floats,
 )
 
 from tinytorch.core.backend import array_module
@@ -65,7 +64,7 @@ def mse_loss(input, target, reduction="mean"):
 # %%
 #| export
 @op(promote=False)
-@same_floats
+@floats_only
 def binary_cross_entropy(input, target, weight=None, reduction="mean"):
     """"""
     refuse_outside("binary_cross_entropy", input=input, target=target)
@@ -106,7 +105,7 @@ def class_weights(target, weight, ignore_index):
 
 def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean"):
     """"""
-    check_classes("nll_loss", input, target, weight, ignore_index)
+    target = check_classes("nll_loss", input, target, weight, ignore_index)
     ### BEGIN SOLUTION
     dim, ignored = class_axis(input), target == ignore_index
     index = target.masked_fill(ignored, 0).unsqueeze(dim)
@@ -158,7 +157,7 @@ def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="m
     if target.shape == input.shape:
         check_shares("cross_entropy", input, target, weight, ignore_index)
         return soft_cross_entropy(input, target, weight, reduction=reduction, label_smoothing=label_smoothing)
-    check_classes("cross_entropy", input, target, weight, ignore_index)
+    target = check_classes("cross_entropy", input, target, weight, ignore_index)
     ### BEGIN SOLUTION
     dim = class_axis(input)
     rows = input if input.ndim == 2 else input.movedim(dim, -1).reshape(-1, input.shape[dim])

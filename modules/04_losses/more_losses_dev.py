@@ -9,7 +9,7 @@
 #| default_exp nn.more_losses
 
 # %%
-from loss_checks_dev import reduction_of, refuse_other_shape
+from loss_checks_dev import reduction_of, refuse_other_shape, refuse_unequal
 from losses_dev import binary_cross_entropy as binary_op
 from losses_dev import binary_cross_entropy_with_logits as binary_from_logits
 from losses_dev import cross_entropy as core_cross_entropy
@@ -35,8 +35,18 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
 
 
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """Minus the log of the probability of what happened; input: probabilities, target: 0 to 1."""
-    return binary_op(input, target, weight, reduction_of(reduction, size_average, reduce))
+    """Minus the log of the probability of what happened; input: probabilities, target: 0 to 1.
+
+    weight: one number for each, or what broadcasts to them. Raises ValueError if the shapes differ.
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    refuse_unequal("binary_cross_entropy", input, target)
+    if input.dtype != target.dtype:
+        raise RuntimeError(f"binary_cross_entropy of {input.dtype} and a target of {target.dtype}: they must "
+                           "have one dtype. Convert the target: target.to(input.dtype).")
+    if weight is not None:
+        weight = weight.to(dtype=input.dtype)
+    return binary_op(input, target, weight, reduction)
 
 
 def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None,
@@ -126,7 +136,7 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 # %%
 #| export
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
-    """target (log target - input) for each number: how far the distribution of log `input` is from `target`.
+    """target (log target - input) for each number: how far exp(input) is from being the target.
 
     input: log probabilities. target: probabilities, or their logs if `log_target`. reduction: "batchmean"
     divides the sum by the first size: the divergence. "mean" divides by the number of elements, as PyTorch.
@@ -136,7 +146,6 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
             raise RuntimeError(f"kl_div of {input.dtype} and {target.dtype} numbers: probabilities are floats. "
                                "Convert them: x.float().")
     losses = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
-    reduction = reduction_of(reduction, size_average, reduce)
-    if reduction == "batchmean":
+    if reduction == "batchmean" and size_average is None and reduce is None:
         return losses.sum() / (input.shape[0] if input.ndim else 1)
-    return reduce_loss(losses, reduction)
+    return reduce_loss(losses, reduction_of(reduction, size_average, reduce))

@@ -166,8 +166,10 @@ class OneCycleBase(LRScheduler):
             raise ValueError(f"anneal_strategy is 'cos' or 'linear', not {anneal_strategy!r}.")
         self._anneal, self.cycle_momentum = anneal_strategy, cycle_momentum
         top, end = pct_start * self.total_steps - 1, self.total_steps - 1
-        self.phases = ([(top, 0, 1), (2 * top, 1, 0), (end, 0, 2)] if three_phase
-                       else [(top, 0, 1), (end, 1, 2)])
+        first, last = [(top, 0, 1)], [(end, 1, 2)]
+        if three_phase:
+            first, last = [(top, 0, 1), (2 * top, 1, 0)], [(end, 0, 2)]
+        self.phases = (first if top else []) + last    # if the first step is at the top, nothing goes up
         if last_epoch == -1:
             for group, peak in zip(optimizer.param_groups, for_each_group(optimizer, "max_lr", max_lr)):
                 group["initial_lr"], group["max_lr"] = peak / div_factor, peak

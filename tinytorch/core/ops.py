@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/tensor_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 abe2f7d3a0abda2efaa224f6f4a477469a9a816d96632e464abc6fbf06b3fc4a  body sha256 86210e3500205c7123bea0549537aa1322de9f9138693f66dca6613878a30ed3  # noqa: E501
+# source sha256 9834ec570cd3c98b3edbac8e4b558913792e9d7838818de2af3a1246e14d1bd2  body sha256 5ff84faf29f390929a256a41588718b128858393ce1f73013a086cb8cecfd6f2  # noqa: E501
 """core.ops: built in module 01_tensor."""
 
 import math
@@ -9,10 +9,10 @@ from tinytorch.core.base import method
 from tinytorch.core.op import op
 
 __all__ = [
-    "add", "axes", "broadcast_shape", "counted", "divide", "eq", "flat_product", "gather", "ge",
-    "getitem", "gt", "infer_shape", "le", "lt", "masked_fill", "matmul", "mean", "multiply", "ne",
-    "negative", "places_of", "pow", "reshape", "reshape_to", "subtract", "transpose", "var",
-    "write",
+    "add", "axes", "broadcast_shape", "corner_case", "counted", "divide", "eq", "flat_product",
+    "gather", "ge", "getitem", "gt", "infer_shape", "le", "lt", "masked_fill", "matmul", "mean",
+    "multiply", "ne", "negative", "places_of", "pow", "reshape", "reshape_to", "subtract",
+    "transpose", "var", "write",
 ]
 
 
@@ -203,11 +203,13 @@ def masked_fill(x, mask, value):
     """A copy of x with `value` where `mask` is true; the mask broadcasts to x.
 
     value: a number, or an array of shape (). The dtype is that of x. Raises RuntimeError if the mask holds
-    anything but bools.
+    anything but bools, and for a value that has dimensions.
 
     >>> masked_fill.forward(np.array([5., 3., 8.]), np.array([False, True, False]), 0.)
     array([5., 0., 8.])
     """
+    if is_array(value) and value.ndim:
+        raise RuntimeError(f"masked_fill: the value has shape {value.shape}, it must be a single number.")
     if mask.dtype.kind != "b":
         raise RuntimeError(f"masked_fill: the mask holds {mask.dtype}, it must hold bools. "
                            "Make it one by a comparison, such as mask != 0.")
@@ -218,9 +220,13 @@ def masked_fill(x, mask, value):
 def places_of(index, dim):
     """For each element of `index` its own place in all dimensions, with the index itself in `dim`."""
     places = list(array_module(index).indices(index.shape, sparse=True))
-    if places:                                          # a 0-d index has no dimension to replace
-        places[dim] = index
+    places[dim] = index
     return tuple(places)
+
+
+def corner_case(x, index):
+    """True where PyTorch is generous: an empty index, and a 0-d array taken for a vector of one."""
+    return index.size == 0 or x.ndim + index.ndim < 2
 
 
 @op(method=True)
@@ -235,10 +241,12 @@ def gather(x, dim, index):
     array([[30],
            [40]])
     """
+    if corner_case(x, index):
+        return x.reshape(-1)[index.reshape(-1)].reshape(index.shape)
     if x.ndim != index.ndim:
         raise RuntimeError(f"gather from {x.shape} by an index of {index.shape}: both need the same "
                            "number of dimensions. Add one to the index: index[:, None].")
-    if x.ndim and index.size and not (0 <= index.min() and index.max() < x.shape[dim]):
+    if not (0 <= index.min() and index.max() < x.shape[dim]):
         raise RuntimeError(f"gather from {x.shape} along dim {dim}: the index holds {index.min()} to "
                            f"{index.max()}, allowed are 0 to {x.shape[dim] - 1}.")
     return x[places_of(index, dim)]

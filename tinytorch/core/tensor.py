@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/tensor_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 abe2f7d3a0abda2efaa224f6f4a477469a9a816d96632e464abc6fbf06b3fc4a  body sha256 254a93e41bd4d25f4dbeeb3aef14c3799db0691992154773926ae60376ced589  # noqa: E501
+# source sha256 9834ec570cd3c98b3edbac8e4b558913792e9d7838818de2af3a1246e14d1bd2  body sha256 254a93e41bd4d25f4dbeeb3aef14c3799db0691992154773926ae60376ced589  # noqa: E501
 """core.tensor: built in module 01_tensor."""
 
 import numpy as np

@@ -1,5 +1,5 @@
 # Generated from modules/03_layers/layers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 3d7fcab5aa1378615e200fbe81f5cb835e7876ed3830feb3c1470010e3bb27fb  body sha256 4525a66aec6cec07ddee6dfe41d6933b69c0c24c3d2d7660a0bb6bb988ed060b  # noqa: E501
+# source sha256 3997d5c3347c318e40bab727702e67afcb5e4470674e323d5e4c801c3596874e  body sha256 a73f38c350f15c9f3e2c35102894890b2859f325c2b7f593b9d2c7bded904b21  # noqa: E501
 """nn.layers: built in module 03_layers."""
 
 import math
@@ -57,7 +57,7 @@ class Linear(Module):
         self.weight = drawn(out_features, in_features)
         self.bias = drawn(out_features) if bias else None
 
-    def forward(self, x): return linear(x, self.weight, self.bias)
+    def forward(self, input): return linear(input, self.weight, self.bias)
 
     def reset_parameters(self):
         """Draw the numbers anew, as the constructor did."""
@@ -79,12 +79,12 @@ class Flatten(Module):
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
 
-    def forward(self, x):
-        """x with the sizes from start_dim to end_dim replaced by their product.
+    def forward(self, input):
+        """`input` with the sizes from start_dim to end_dim replaced by their product.
 
-        Raises IndexError for a dimension that x has not, RuntimeError if start_dim comes after end_dim.
+        Raises IndexError for a dimension that is not there, RuntimeError if start_dim comes after end_dim.
         """
-        return x.flatten(self.start_dim, self.end_dim)
+        return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self): return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
@@ -107,12 +107,13 @@ class Dropout(Module):
             raise ValueError(f"Dropout(p={p}): a probability lies between 0 and 1.")
         self.p, self.inplace = p, inplace
 
-    def forward(self, x):
-        """x with a random part dropped, those elements whose drawn number is below p; see the class."""
-        if self.inplace and self.training:             # PyTorch's option: x itself is overwritten
-            return x._take_over(Dropout(self.p)(x.clone()))
+    def forward(self, input):
+        """`input` with those elements dropped whose drawn number is below p; see the class."""
+        if self.inplace and self.training:             # PyTorch's option: `input` is overwritten
+            return input._take_over(Dropout(self.p)(input.clone()))
         if not self.training:
-            return x
-        return scaled_mask(x, rand_like(x) >= self.p, 1 / (1 - self.p) if self.p < 1 else 0.0)
+            return input
+        scale = 1 / (1 - self.p) if self.p < 1 else 0.0
+        return scaled_mask(input, rand_like(input) >= self.p, scale)
 
     def extra_repr(self): return f"p={self.p}, inplace={self.inplace}"

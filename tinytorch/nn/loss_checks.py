@@ -1,5 +1,5 @@
 # Generated from modules/04_losses/loss_checks_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 58f5c54c4dfe7595407d5b7c9cedb0900cdaf004e0e0ddd6d61cea25c29977ab  body sha256 3d3515be086439eb30ed89ab5646951685b633028dc7fdaabb0db3c2ff07c72b  # noqa: E501
+# source sha256 7287e95ae165cfa6bc12b89a2fbb65b20c392520f0aaa79c4ffedae3eb74ba70  body sha256 5d34cdaf2b423600034aa3043ab584fa3267850806bc4e144b6c9e0ce86a1cfc  # noqa: E501
 """nn.loss_checks: built in module 04_losses."""
 
 import functools
@@ -11,7 +11,6 @@ from tinytorch.nn.floats import in_float32, kind_of
 __all__ = [
     "check_classes", "check_shares", "check_smoothing", "class_axis", "common_floats",
     "reduction_of", "refuse_other_shape", "refuse_outside", "refuse_stretching", "refuse_unequal",
-    "same_floats",
 ]
 
 
@@ -30,19 +29,6 @@ def common_floats(forward):
         return in_float32(forward, input.astype(dtype, copy=False), target.astype(dtype, copy=False),
                           *args, **params)
     return promoted
-
-
-def same_floats(forward):
-    """`forward(input, target, ...)` for floats of one shape and one dtype: ValueError, RuntimeError."""
-    @functools.wraps(forward)
-    def checked(input, target, *args, **params):
-        name = forward.__name__
-        refuse_unequal(name, input, target)
-        if input.dtype != target.dtype:
-            raise RuntimeError(f"{name} of {input.dtype} numbers and a target of {target.dtype}: they must "
-                               "have one dtype. Convert the target: target.to(input.dtype).")
-        return in_float32(forward, input, target, *args, **params)
-    return checked
 
 
 def refuse_unequal(name, input, target):
@@ -77,10 +63,10 @@ def class_axis(input):
 
 
 def check_classes(name, input, target, weight, ignore_index):
-    """Raise what PyTorch raises if `target` does not name one class for each row of `input`.
+    """`target`, if it names one class for each row of `input`; else what PyTorch raises.
 
     input: (C,), (N, C) or (N, C, d1, ...) floats. target: the same without C, int64 or uint8, each 0 to C - 1
-    or ignore_index. weight: (C,) of the input's dtype, or None.
+    or ignore_index; (1,) is taken for () beside (C,). weight: (C,) of the input's dtype, or None.
     """
     for what, x in ("input", input), ("target", target), ("weight", weight):
         if not isinstance(x, Tensor) and (x is not None or what != "weight"):
@@ -92,11 +78,15 @@ def check_classes(name, input, target, weight, ignore_index):
     if target.dtype not in (int64, uint8):
         raise RuntimeError(f"{name}: the target holds {target.dtype}, but it names classes: it must be int64 "
                            "(or uint8). Convert it: target.long().")
-    _check_shapes(name, input, target, weight)
+    if input.ndim == 1 and target.shape == (1,):
+        target = target.reshape(())
+    _check_shapes(name, input, target)
+    _check_weight(name, input, weight)
     _check_range(name, target.data, input.shape[class_axis(input)], ignore_index)
+    return target
 
 
-def _check_shapes(name, input, target, weight):
+def _check_shapes(name, input, target):
     if input.ndim == 0:
         raise ValueError(f"{name} of a single number: it needs a dimension of classes.")
     wanted = input.shape[:1] + input.shape[2:] if input.ndim > 1 else ()
@@ -105,7 +95,6 @@ def _check_shapes(name, input, target, weight):
         raise (ValueError if batch else RuntimeError)(
             f"{name} of {input.shape} and a target of {target.shape}: the target must be {wanted}, one class "
             f"for each row. The classes lie along dimension {class_axis(input)} of the input.")
-    _check_weight(name, input, weight)
 
 
 def _check_weight(name, input, weight):
@@ -142,17 +131,17 @@ def check_smoothing(name, label_smoothing):
         raise RuntimeError(f"{name}: label_smoothing is {label_smoothing}, it must lie between 0 and 1.")
 
 
-def reduction_of(reduction, size_average, reduce):
-    """`reduction`, unless one of the two old flags was given."""
-    if size_average is None and reduce is None:
-        return reduction
-    if reduce is False:
-        return "none"
-    return "sum" if size_average is False else "mean"
+def reduction_of(reduction, size_average=None, reduce=None):
+    """`reduction`, unless one of the two old flags was given; ValueError for one that is not known."""
+    if size_average is not None or reduce is not None:
+        reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
+    if reduction not in ("none", "sum", "mean"):
+        raise ValueError(f"reduction={reduction!r} is not known; it can be 'none', 'sum' or 'mean'.")
+    return reduction
 
 
 def refuse_other_shape(name, input, other, what="target", error=RuntimeError):
     """`error` if the target, or a weight for each number, has not the shape of the input."""
     if other.shape != input.shape:
-        raise error(f"{name} of {input.shape} and a {what} of {other.shape}: the shapes must be equal. Reshape "
-                    f"the {what}; broadcasting would compare each number with several.")
+        raise error(f"{name} of {input.shape} and a {what} of {other.shape}: the shapes must be equal. "
+                    f"Reshape the {what}; broadcasting would compare each number with several.")

@@ -1,13 +1,20 @@
 # Generated from modules/04_losses/loss_layers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 87d88a00029bfc405c18289dabc0673f25649109402cdd795bd7a131f744d229  body sha256 f6baefdd2043cffe97e5f474664ca0f0d9bd4a3dbb70bbbc79e2dae2a26fe4fc  # noqa: E501
+# source sha256 02d235f6acb419d278359b8cf8aa5c1bced4e4ed4015234323e79ab35b08f4d4  body sha256 f155e3f7f27f3a16d7b7d371923fa2d40e59802e74344d6433f8ecd631bab92c  # noqa: E501
 """nn.loss_layers: built in module 04_losses."""
 
 from tinytorch.nn.loss_checks import reduction_of
-from tinytorch.nn.losses import binary_cross_entropy as binary_op
-from tinytorch.nn.losses import binary_cross_entropy_with_logits, cross_entropy, nll_loss
-from tinytorch.nn.losses import mse_loss as mse_op
 from tinytorch.nn.module import Module
-from tinytorch.nn.more_losses import huber_loss, kl_div, l1_loss, smooth_l1_loss
+from tinytorch.nn.more_losses import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    mse_loss,
+    nll_loss,
+    smooth_l1_loss,
+)
 
 __all__ = [
     "BCELoss", "BCEWithLogitsLoss", "CrossEntropyLoss", "HuberLoss", "KLDivLoss", "L1Loss", "Loss",
@@ -19,7 +26,8 @@ class Loss(Module):
     """What all losses have: a reduction, "mean", "sum" or "none"."""
     def __init__(self, size_average=None, reduce=None, reduction="mean"):
         super().__init__()
-        self.reduction = reduction_of(reduction, size_average, reduce)
+        old = size_average is not None or reduce is not None
+        self.reduction = reduction_of(reduction, size_average, reduce) if old else reduction
 
 
 class WeightedLoss(Loss):
@@ -31,7 +39,7 @@ class WeightedLoss(Loss):
 
 class MSELoss(Loss):
     """`mse_loss`: squared differences."""
-    def forward(self, input, target): return mse_op(input, target, self.reduction)
+    def forward(self, input, target): return mse_loss(input, target, reduction=self.reduction)
 
 
 class L1Loss(Loss):
@@ -62,7 +70,8 @@ class HuberLoss(Loss):
 
 class BCELoss(WeightedLoss):
     """`binary_cross_entropy` of probabilities; weight: for each element, or broadcast to them."""
-    def forward(self, input, target): return binary_op(input, target, self.weight, self.reduction)
+    def forward(self, input, target):
+        return binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(WeightedLoss):

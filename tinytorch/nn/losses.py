@@ -1,5 +1,5 @@
 # Generated from modules/04_losses/losses_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 de774e3c389a41fd0f74263fa2a8287b02ac6b117d9928f4de82bd0f29502a5f  body sha256 946e8d1d907735ec03393f800833fbfb086010f665214fb33153582e00c42ee6  # noqa: E501
+# source sha256 4feb6044bc5aaa6728397b7bc224c3ac4efd01e155fc37afe48384d46b2b7514  body sha256 70105f757494301cee42b22ab536e370982fc5baadf5e568b859382cc1ad78a9  # noqa: E501
 """nn.losses: built in module 04_losses."""
 
 import numpy as np
@@ -18,7 +18,6 @@ from tinytorch.nn.loss_checks import (
     refuse_outside,
     refuse_stretching,
     refuse_unequal,
-    same_floats,
 )
 
 __all__ = [
@@ -56,7 +55,7 @@ def mse_loss(input, target, reduction="mean"):
 
 
 @op(promote=False)
-@same_floats
+@floats_only
 def binary_cross_entropy(input, target, weight=None, reduction="mean"):
     """"""
     refuse_outside("binary_cross_entropy", input=input, target=target)
@@ -89,7 +88,7 @@ def class_weights(target, weight, ignore_index):
 
 def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean"):
     """"""
-    check_classes("nll_loss", input, target, weight, ignore_index)
+    target = check_classes("nll_loss", input, target, weight, ignore_index)
     dim, ignored = class_axis(input), target == ignore_index
     index = target.masked_fill(ignored, 0).unsqueeze(dim)
     picked = gather(input, dim, index).squeeze(dim).masked_fill(ignored, 0.)
@@ -133,7 +132,7 @@ def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="m
     if target.shape == input.shape:
         check_shares("cross_entropy", input, target, weight, ignore_index)
         return soft_cross_entropy(input, target, weight, reduction=reduction, label_smoothing=label_smoothing)
-    check_classes("cross_entropy", input, target, weight, ignore_index)
+    target = check_classes("cross_entropy", input, target, weight, ignore_index)
     dim = class_axis(input)
     rows = input if input.ndim == 2 else input.movedim(dim, -1).reshape(-1, input.shape[dim])
     wanted = target.reshape(-1)

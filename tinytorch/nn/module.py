@@ -1,5 +1,5 @@
 # Generated from modules/03_layers/layers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 3d7fcab5aa1378615e200fbe81f5cb835e7876ed3830feb3c1470010e3bb27fb  body sha256 0d2d857bb601d521a10ec7d5d99715ca8245b8a151b6ddef8fee92363b90accc  # noqa: E501
+# source sha256 3997d5c3347c318e40bab727702e67afcb5e4470674e323d5e4c801c3596874e  body sha256 10b93682e5d66ace0c78ad66dfb7433a9db4da75746814c671489e633551c02d  # noqa: E501
 """nn.module: built in module 03_layers."""
 
 from tinytorch.core.tensor import Tensor
@@ -15,8 +15,8 @@ class Module(ModuleBase):
     >>> class Scale(Module):
     ...     def __init__(self): self.factor = Parameter([2.])
     ...     def forward(self, x): return x * self.factor
-    >>> Scale()(Tensor([3.]))
-    tensor([6.])
+    >>> Scale()(Tensor([3.])).tolist()
+    [6.0]
     """
     def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
         """Yield (name, parameter): the module's own parameters first, then those of its children.
@@ -107,8 +107,8 @@ class Sequential(Numbered, Module):
         for name, module in named.items() if named is not None else enumerate(modules):
             self.add_module(str(name), module)
 
-    def forward(self, x):
-        """What comes out of the last module when x goes into the first; x itself if there is none."""
+    def forward(self, input):
+        """What comes out of the last module when `input` goes into the first; without any, `input`."""
         for layer in self:
-            x = layer(x)
-        return x
+            input = layer(input)
+        return input

@@ -1,10 +1,10 @@
 # Generated from modules/04_losses/more_losses_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 4f61d14ed3980706032dec4e8a413fa0661ded3588331f3acf2b832f94a23106  body sha256 6626a90c5cc24599f7ba769dfb8d019bb1a9f0315f859a44181309094889cb5e  # noqa: E501
+# source sha256 368168bd1f7c985a6a950b0fd2e2f2be8daa0efee155d07dfc4c00cd40326ddf  body sha256 d3315ce755868ba5783aa4adb0dea32d67f41994e11426af76d327e5f4021e62  # noqa: E501
 """nn.more_losses: built in module 04_losses."""
 
 from tinytorch.core.math import abs, clamp, exp, xlogy
 from tinytorch.nn.floats import kind_of, refuse_integers
-from tinytorch.nn.loss_checks import reduction_of, refuse_other_shape
+from tinytorch.nn.loss_checks import reduction_of, refuse_other_shape, refuse_unequal
 from tinytorch.nn.losses import binary_cross_entropy as binary_op
 from tinytorch.nn.losses import binary_cross_entropy_with_logits as binary_from_logits
 from tinytorch.nn.losses import cross_entropy as core_cross_entropy
@@ -28,8 +28,18 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
 
 
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """Minus the log of the probability of what happened; input: probabilities, target: 0 to 1."""
-    return binary_op(input, target, weight, reduction_of(reduction, size_average, reduce))
+    """Minus the log of the probability of what happened; input: probabilities, target: 0 to 1.
+
+    weight: one number for each, or what broadcasts to them. Raises ValueError if the shapes differ.
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    refuse_unequal("binary_cross_entropy", input, target)
+    if input.dtype != target.dtype:
+        raise RuntimeError(f"binary_cross_entropy of {input.dtype} and a target of {target.dtype}: they must "
+                           "have one dtype. Convert the target: target.to(input.dtype).")
+    if weight is not None:
+        weight = weight.to(dtype=input.dtype)
+    return binary_op(input, target, weight, reduction)
 
 
 def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None,
@@ -100,7 +110,7 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 
 
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
-    """target (log target - input) for each number: how far the distribution of log `input` is from `target`.
+    """target (log target - input) for each number: how far exp(input) is from being the target.
 
     input: log probabilities. target: probabilities, or their logs if `log_target`. reduction: "batchmean"
     divides the sum by the first size: the divergence. "mean" divides by the number of elements, as PyTorch.
@@ -110,7 +120,6 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
             raise RuntimeError(f"kl_div of {input.dtype} and {target.dtype} numbers: probabilities are floats. "
                                "Convert them: x.float().")
     losses = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
-    reduction = reduction_of(reduction, size_average, reduce)
-    if reduction == "batchmean":
+    if reduction == "batchmean" and size_average is None and reduce is None:
         return losses.sum() / (input.shape[0] if input.ndim else 1)
-    return reduce_loss(losses, reduction)
+    return reduce_loss(losses, reduction_of(reduction, size_average, reduce))

@@ -1,20 +1,16 @@
 # Generated from modules/06_optimizers/optimizer_base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 8c98c9ab8827d01bce86d4607344dee7ea9d20a18f9da0245855ce9eccf884fc  body sha256 27e5e8c8b0039a3b777959aee7d90a7c6673de5216fc686232deedc686a8e5a6  # noqa: E501
+# source sha256 c085afcb6abdbdbf41df7dd5c50851ec5de15bc531f2ba52295c8c748ffb9a16  body sha256 65132866f9d9b046b0cbb3530f2dd4649bcf94bd575dd89083f9fe9953fb12f8  # noqa: E501
 """optim.optimizer_base: built in module 06_optimizers."""
 
 import warnings
 from collections import defaultdict
 from copy import deepcopy
 
-import numpy as np
-
 from tinytorch.core.higher import enable_grad
 from tinytorch.core.tensor import Tensor
 from tinytorch.nn.hooks import Hook, RemovableHandle
 
-__all__ = [
-    "OptimizerBase", "at_least_zero", "like", "named_tensors", "refuse_differentiable", "restored",
-]
+__all__ = ["OptimizerBase", "at_least_zero", "named_tensors", "refuse_differentiable", "restored"]
 
 
 class OptimizerBase:
@@ -187,8 +183,3 @@ def restored(name, value, parameter):
     if isinstance(value, Tensor):
         return Tensor(value.detach(), dtype=parameter.dtype, device=parameter.device)
     return deepcopy(value)
-
-
-def like(parameter):
-    """A tensor of zeros with the shape, dtype and device of a parameter: memory to begin with."""
-    return Tensor._of(np.zeros_like(parameter.data))
