@@ -15,10 +15,10 @@ __version__ = "0.1.0"
 # log(0) is -inf and 0/0 is nan without further noise, as in PyTorch; detect_anomaly() finds the op
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"tinytorch\.")
 
-# Loaded at once: every op must know its rule before it first runs
-for _name in ("rules", "ops_rules", "math_rules", "shape_rules", "activation_rules", "layer_rules",
-              "loss_rules"):
-    import_module(f"tinytorch.core.{_name}")
+# Loaded at once: methods must be known, and every op must know its rule before it first runs
+for _name in ("core.casts", "core.creation", "core.products", "nn.activations", "core.rules", "core.ops_rules",
+              "core.math_rules", "core.shape_rules", "core.activation_rules", "core.layer_rules"):
+    import_module(f"tinytorch.{_name}")
 
 __getattr__, __dir__, __all__ = face(__name__, {
     "core.backend": "default_generator device Generator manual_seed",

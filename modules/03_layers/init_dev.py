@@ -17,7 +17,6 @@ from tinytorch.core.backend import array_module
 from tinytorch.core.creation import eye, full_like, rand_like, randn_like
 from tinytorch.core.tensor import Tensor
 
-
 # %% [markdown]
 # ## Numbers from one distribution
 

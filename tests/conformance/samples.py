@@ -44,9 +44,10 @@ def in_place(framework):
     """A case for each in-place method that both libraries have; it writes into a copy."""
     def writing(name):
         return lambda x, *args, **kwargs: getattr(x.clone(), name)(*args, **kwargs)
-    no_gradient = {"acosh", "asinh", "atanh"} if framework.root is torch else ()
+    other_rules = {"acosh", "asinh", "atanh", "squeeze", "unsqueeze", "t", "transpose"} \
+        if framework.root is torch else ()     # no gradient there; and PyTorch changes shapes
     return [Case(f"Tensor.{info.name}_", info, writing(f"{info.name}_"), main=False)
-            for info in op_db if info.inplace_variant is not None and info.name not in no_gradient
+            for info in op_db if info.inplace_variant is not None and info.name not in other_rules
             and framework.find(f"Tensor.{info.name}_") is not None and offered(framework, info)]
 
 

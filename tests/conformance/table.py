@@ -31,7 +31,7 @@ EXPECTED = """
 """.split()
 
 # Operations with many samples that differ in little: at most so many are run, evenly chosen.
-LIMIT = 300
+LIMIT = 120
 
 # Here the database's larger set is worth its time: it is about broadcasting and mixed dtypes.
 REFERENCE_INPUTS = {"add", "mul", "where"}

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/math_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 146758b6e25252804efb15d990d271206312ea1482509d8d64a63e4f02dc473c  body sha256 8a593c7dea20b1447054652f9278e52a242b60224cba75212bad39ef90b7ca76  # noqa: E501
+# source sha256 67e000bbcf1090f1af03b8a8046a7bc54bc859a59768c3c606cd93b80992095a  body sha256 8a593c7dea20b1447054652f9278e52a242b60224cba75212bad39ef90b7ca76  # noqa: E501
 """core.math: built in module 01_tensor."""
 
 import numpy as np

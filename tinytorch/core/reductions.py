@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/math_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 146758b6e25252804efb15d990d271206312ea1482509d8d64a63e4f02dc473c  body sha256 3b6ad67dc86e0085daa19deaa2fa5240d058b68cbdb67cee129f4c79f300faf5  # noqa: E501
+# source sha256 67e000bbcf1090f1af03b8a8046a7bc54bc859a59768c3c606cd93b80992095a  body sha256 0b7087730aac3af12370fc8921131725865efa9d4dffb88f53204494d19dba3a  # noqa: E501
 """core.reductions: built in module 01_tensor."""
 
 import math
@@ -144,7 +144,10 @@ def matrix_norm(x, ord="fro", dim=(-2, -1), keepdim=False, dtype=None):
     rows, columns = [d % x.ndim for d in dim]
     first, second = (rows, columns) if ord in (1, -1) else (columns, rows)
     sums = vector_norm(x, 1, first, True, dtype)
-    out = amax(sums, second, True) if ord > 0 else amin(sums, second, True)
+    if ord > 0 and not sums.shape[second]:
+        out = sums.sum(second, True)                   # a matrix without numbers has norm 0
+    else:
+        out = amax(sums, second, True) if ord > 0 else amin(sums, second, True)
     return out if keepdim else out.squeeze((rows, columns))
 
 

@@ -1,5 +1,5 @@
 # Generated from modules/03_layers/init_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 3b22eef13841ebf51377458ef2a18888742771a421e2c8783e86ccb3724b7cb8  body sha256 dd7d63d9fb5ffd2eba6f178c3c807793ecbcc80b0a5a6945e3e3564946ea13da  # noqa: E501
+# source sha256 c163b88e043d21a5611acb9956b9aff2273303003d151960d2a33fd6d9a29415  body sha256 dd7d63d9fb5ffd2eba6f178c3c807793ecbcc80b0a5a6945e3e3564946ea13da  # noqa: E501
 """nn.initializers: built in module 03_layers."""
 
 import math
