@@ -1,0 +1,3 @@
+"""Tensor, ops and autograd."""
+
+import tinytorch.core.op  # noqa: F401   the files need each other, and load in this order
