@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[1]
 
 
 def python(code, *options, **environment):
-    done = subprocess.run([sys.executable, *options, "-c", code], cwd=ROOT, text=True, capture_output=True,
+    done = subprocess.run([sys.executable, *options, "-c", code], cwd=ROOT, text=True,
+                          capture_output=True,
                           timeout=120, env={**os.environ, "PYTHONPATH": str(ROOT), **environment})
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -39,7 +40,8 @@ FACES = {module.__name__: module for module in faces()}
 
 
 def test_the_faces_are_those_pytorch_lessons_import():
-    assert {"tinytorch", "tinytorch.nn", "tinytorch.nn.functional", "tinytorch.nn.init", "tinytorch.autograd",
+    assert {"tinytorch", "tinytorch.nn", "tinytorch.nn.functional", "tinytorch.nn.init",
+            "tinytorch.autograd",
             "tinytorch.func", "tinytorch.cuda", "tinytorch.linalg"} <= set(FACES)
 
 
@@ -60,15 +62,19 @@ def test_an_unknown_name_is_an_attribute_error(name):
 def test_names_are_the_things_themselves():
     from tinytorch.core import creation, ops
     from tinytorch.core.tensor import Tensor
-    assert tinytorch.Tensor is Tensor and tinytorch.randn is creation.randn and tinytorch.matmul is ops.matmul
+    assert tinytorch.Tensor is Tensor and tinytorch.randn is creation.randn
+    assert tinytorch.matmul is ops.matmul
     assert tinytorch.mul is tinytorch.multiply is ops.multiply
-    assert tinytorch.nn.functional.relu is not None and tinytorch.nn.Linear.__module__ == "tinytorch.nn.layers"
+    assert tinytorch.nn.functional.relu is not None
+    assert tinytorch.nn.Linear.__module__ == "tinytorch.nn.layers"
 
 
 def test_every_rule_is_known_from_the_start():
-    """In a fresh process, whatever is imported first: ops know their rules and tensors their methods"""
-    for first in ("import tinytorch", "import tinytorch.nn.functional", "from tinytorch.core.tensor import Tensor",
-                  "import tinytorch.core.ops", "import tinytorch.core.math", "import tinytorch.nn.activations"):
+    """Whatever is imported first: ops know their rules and tensors their methods"""
+    for first in ("import tinytorch", "import tinytorch.nn.functional",
+                  "from tinytorch.core.tensor import Tensor",
+                  "import tinytorch.core.ops", "import tinytorch.core.math",
+                  "import tinytorch.nn.activations"):
         assert python(f"""
 {first}
 import tinytorch as torch
@@ -81,11 +87,13 @@ print(x.grad.shape)""").strip() == "(1, 2)", first
 HEAVY = "torch cupy numba matplotlib tito tqdm safetensors yaml scipy pytest".split()
 
 
-@pytest.mark.parametrize("line", ["import tinytorch", "import tinytorch.nn", "from tinytorch import nn, autograd, func",
+@pytest.mark.parametrize("line",
+                         ["import tinytorch", "import tinytorch.nn",
+                          "from tinytorch import nn, autograd, func",
                                   "import tinytorch as t; t.randn(2, 2).softmax(-1)"])
 def test_importing_is_light(line):
     """NumPy, and nothing that is heavy or not needed"""
-    loaded = python(f"import sys; {line}; print(*{{name.split('.')[0] for name in sys.modules}})").split()
+    loaded = python(f"import sys; {line}; print(*{{n.split('.')[0] for n in sys.modules}})").split()
     assert [name for name in HEAVY if name in loaded] == [] and "numpy" in loaded
 
 
@@ -122,7 +130,8 @@ for module, name in [(torch, "relu"), (nn, "Linear"), (torch, "no_grad"), (torch
 """
     said = python(code)
     for number, name in [(2, "relu"), (3, "Linear"), (5, "no_grad"), (6, "SGD")]:
-        assert (re.search(rf"^{name} .*\b0{number}_\w+ builds", said, re.M) is not None) == (number >= hidden), said
+        assert (re.search(rf"^{name} .*\b0{number}_\w+ builds", said,
+                          re.M) is not None) == (number >= hidden), said
 
 
 # ---- the README ----
@@ -138,9 +147,10 @@ def test_the_readme_shows_code():
 
 
 def test_the_readmes_code_runs(tmp_path):
-    """All ```python blocks, one after the other; a number or tensor behind a print is what it prints"""
+    """One block after the other; a number or tensor behind a print is what it prints"""
     code = "\n".join(blocks())
-    printed = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, text=True, capture_output=True, timeout=120,
+    printed = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, text=True,
+                             capture_output=True, timeout=120,
                              env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert printed.returncode == 0, printed.stderr
     for said in re.findall(r"^print\(.*\)\s+# ((?:tensor\(|[\d\[(]).*)$", code, re.M):

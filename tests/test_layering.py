@@ -50,7 +50,8 @@ BUILT = [path for path in files("tinytorch") if module_of(path) is not None]
 def test_the_package_is_there():
     """The checks below would pass on an empty folder"""
     assert {module_of(path) for path in BUILT} >= {1, 2, 3, 4, 5}
-    assert {"tinytorch/core/ops.py", "tinytorch/core/autograd.py"} <= {relative(path) for path in BUILT}
+    assert {"tinytorch/core/ops.py", "tinytorch/core/autograd.py"} <= {relative(path)
+                                                                       for path in BUILT}
 
 
 @pytest.mark.parametrize("path", files("tinytorch"), ids=relative)
@@ -73,7 +74,7 @@ def test_numbers_only_look_down(path):
     for name in imports(path):
         if name.split(".")[0] == "tinytorch":
             other = module_of(file_of(name))
-            assert other is not None, f"{name} is a face, and a face hands on what later modules build"
+            assert other is not None, f"{name} is a face: it hands on what later modules build"
             assert other <= number, f"module {number:02} imports {name} of module {other:02}"
 
 
@@ -84,11 +85,13 @@ def test_what_the_package_may_depend_on(path):
     outside = {name.split(".")[0] for name in imports(path)} - allowed
     assert outside <= set(__import__("sys").stdlib_module_names), outside
     top = [name for node in parsed(path).body if isinstance(node, (ast.Import, ast.ImportFrom))
-           for name in ([a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""])]
+           for name in ([a.name for a in node.names] if isinstance(node, ast.Import)
+                        else [node.module or ""])]
     assert not [name for name in top if name.startswith(("cupy", "safetensors", "tqdm"))]
 
 
-@pytest.mark.parametrize("path", [p for p in files("modules") if p.name.endswith("_dev.py")], ids=relative)
+@pytest.mark.parametrize("path", [p for p in files("modules") if p.name.endswith("_dev.py")],
+                         ids=relative)
 def test_lessons_look_down_too(path):
     """A lesson imports its siblings by file name, and of the package what earlier modules built"""
     number = int(path.parent.name[:2])
@@ -100,7 +103,8 @@ def test_lessons_look_down_too(path):
 
 def test_commands_never_import_each_other():
     for path in files("tito/commands"):
-        assert [n for n in imports(path) if n.startswith("tito.commands.") and file_of(n) != path] == [], path
+        assert [n for n in imports(path) if n.startswith("tito.commands.")
+                and file_of(n) != path] == [], path
 
 
 def test_one_place_starts_processes():
@@ -108,7 +112,9 @@ def test_one_place_starts_processes():
     assert users == {"tito/runner.py"}
 
 
-@pytest.mark.parametrize("path", files("tinytorch", "tito", "tests", "milestones", "benchmarks", "docs"), ids=relative)
+@pytest.mark.parametrize("path",
+                         files("tinytorch", "tito", "tests", "milestones", "benchmarks", "docs"),
+                         ids=relative)
 def test_files_are_short(path):
     """Under 400 lines, so that a file can be read"""
     assert len(path.read_text(encoding="utf-8").splitlines()) < 400
@@ -120,6 +126,7 @@ def test_no_prints_in_the_package(path):
     prints = [node.lineno for node in ast.walk(parsed(path)) if isinstance(node, ast.Call)
               and isinstance(node.func, ast.Name) and node.func.id == "print"]
     speaks = relative(path).startswith("modules/") and path.name.endswith("_dev.py")
-    if not speaks and relative(path) not in IN_A_CHILD | {"tito/console.py", "tito/inside.py", "tito/runner.py",
+    if not speaks and relative(path) not in IN_A_CHILD | {"tito/console.py", "tito/inside.py",
+                                                          "tito/runner.py",
                                                           "tito/measuring.py", "tito/checks.py"}:
         assert prints == []

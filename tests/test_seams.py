@@ -51,7 +51,8 @@ def test_no_attribute_of_another_file_is_set(path):
     theirs = imported_names(tree)
     written = [f"line {t.lineno}: {ast.unparse(t)}" for t in targets(tree)
                if isinstance(t, ast.Attribute) and root_of(t) in theirs]
-    calls = [f"line {node.lineno}: {ast.unparse(node)}" for node in ast.walk(tree) if isinstance(node, ast.Call)
+    calls = [f"line {node.lineno}: {ast.unparse(node)}" for node in ast.walk(tree)
+             if isinstance(node, ast.Call)
              and isinstance(node.func, ast.Name) and node.func.id in ("setattr", "delattr")
              and node.args and root_of(node.args[0]) in theirs]
     assert written + calls == []
@@ -71,18 +72,20 @@ def test_a_class_has_only_what_its_own_file_gave_it(cls):
     """After everything is imported, each method still comes from the file of its class"""
     for name, value in vars(cls).items():
         if (cls.__name__, name) == ("PerThread", "recorder"):
-            continue                                   # the declared seam: what 05 hands to record_with
+            continue                           # the declared seam: what 05 hands to record_with
         value = getattr(value, "fget", None) or getattr(value, "__func__", None) or value
-        value = inspect.unwrap(value) if isinstance(value, types.FunctionType) else value
-        if isinstance(value, types.FunctionType) and not re.match("typing|dataclasses|collections|namedtuple_",
-                                                                  value.__module__ or ""):
-            assert value.__module__ == cls.__module__, f"{cls.__name__}.{name} comes from {value.__module__}"
+        if not isinstance(value, types.FunctionType):
+            continue
+        home = inspect.unwrap(value).__module__ or ""
+        if not re.match("typing|dataclasses|collections|namedtuple_", home):
+            assert home == cls.__module__, f"{cls.__name__}.{name} comes from {home}"
 
 
 def test_the_table_of_methods_hides_nothing_of_the_class():
     """A function in METHODS with the name of a real attribute would never be called"""
     from tinytorch.core.base import METHODS
-    assert [name for name in METHODS if name in dir(type("T", (torch.Tensor,), {"__slots__": ()}))] == []
+    assert [name for name in METHODS
+            if name in dir(type("T", (torch.Tensor,), {"__slots__": ()}))] == []
 
 
 # ---- who watches changes nothing ----
@@ -90,7 +93,8 @@ def test_the_table_of_methods_hides_nothing_of_the_class():
 def computed(call, op):
     """The results of a call, with and without anybody who watches."""
     def run():
-        inputs = [torch.tensor(x, requires_grad=i in call.floats()) if isinstance(x, np.ndarray) else x
+        inputs = [torch.tensor(x, requires_grad=i in call.floats()) if isinstance(x, np.ndarray)
+                  else x
                   for i, x in enumerate(call.inputs)]
         out = op(*inputs, **call.params)
         return list(out) if op.outputs else [out]
@@ -117,7 +121,8 @@ def test_arrays_alone_are_never_told():
     try:
         for name, call in CASES:
             if name != "move":
-                OPS[name](*[x.copy() if isinstance(x, np.ndarray) else x for x in call.inputs], **call.params)
+                OPS[name](*[x.copy() if isinstance(x, np.ndarray) else x for x in call.inputs],
+                          **call.params)
     finally:
         record_with(before)
     assert heard == []
@@ -127,10 +132,12 @@ def network(seed=0):
     """Something of every module up to 04: a network, a loss, and their numbers."""
     from tinytorch import nn
     torch.manual_seed(seed)
-    model = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Dropout(0.25), nn.Linear(8, 8), nn.GELU(), nn.Linear(8, 3))
+    model = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Dropout(0.25), nn.Linear(8, 8), nn.GELU(),
+                          nn.Linear(8, 3))
     x, y = torch.randn(5, 6), torch.tensor([0, 2, 1, 1, 0])
     out = model(x)
-    return [*model.parameters(), out, nn.CrossEntropyLoss()(out, y), nn.MSELoss()(out.softmax(-1), torch.ones(5, 3)),
+    return [*model.parameters(), out, nn.CrossEntropyLoss()(out, y),
+            nn.MSELoss()(out.softmax(-1), torch.ones(5, 3)),
             out.sort(-1).values.cumsum(0).tanh()]
 
 

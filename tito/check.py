@@ -15,10 +15,12 @@ from tito.source import Exercise, exercises, strip, unwritten
 from tito.stubs import builder
 from tito.stubs import text as stub_text
 from tito.targets import read_dev
+from tito.testing import places
 from tito.workspace import Module, Workspace, read_text, write_text
 
 WORKERS = 2
 LINES = range(400, 1001)  # a lesson's length
+DETAIL = 6  # lines that are shown of why something fails
 HINTS = 4  # from a nudge to nearly the answer
 FRONT_MATTER = ("title", "description", "difficulty", "time_estimate", "prerequisites",
                 "next_steps", "learning_objectives")
@@ -89,9 +91,9 @@ def _check_module(workspace: Workspace, built: Workspace, module: Module,
             copy = course.module(module.name)
             _forget(course, module.number)
             as_script(copy, dev.text)
-            _solve_and_unsolve(report, course, copy, dev.text, asked)
+            _solve_and_unsolve(report, built, course, copy, dev.text, asked)
             export_afresh(course, copy)
-            _tests_folder(report, course, copy)
+            _tests_folder(report, built, course, copy)
         if export.check(workspace, [module]):
             report.findings.append("the package is not what the lesson exports: "
                                    f"tito export {module.nn}")
@@ -103,13 +105,13 @@ def _check_module(workspace: Workspace, built: Workspace, module: Module,
 # ---- running it ----
 
 
-def _solve_and_unsolve(report: Report, course: Workspace, module: Module, text: str,
-                       asked: list[Exercise]) -> None:
+def _solve_and_unsolve(report: Report, built: Workspace, course: Workspace, module: Module,
+                       text: str, asked: list[Exercise]) -> None:
     """Solved, everything passes; unsolved, the exercise's own group fails, each also alone."""
     with runner.Variants(course, module) as variants:
         solved = variants.run(text)
         report.checks = len(solved.checks)
-        report.findings += [f"solved, {line}" for line in _failures(solved)]
+        report.findings += [f"solved, {line}" for line in _failures(built, course, solved)]
         groups = {check.group for check in solved.checks}
         tested = {e.id: group_of(e.id, groups) for e in asked}
         report.findings += [f"{id} has no group of checks (a class like Test{_camel(id)})"
@@ -135,7 +137,7 @@ def without(text: str, exercise: Exercise, module_name: str) -> str:
     return "\n".join([*lines[:exercise.start], stub, *lines[exercise.end - 1:]])
 
 
-def _tests_folder(report: Report, course: Workspace, module: Module) -> None:
+def _tests_folder(report: Report, built: Workspace, course: Workspace, module: Module) -> None:
     outcome = runner.run_tests_folder(course, module)
     if outcome is None:
         report.findings.append(f"there is no tests/{module.name}/")
@@ -143,15 +145,16 @@ def _tests_folder(report: Report, course: Workspace, module: Module) -> None:
     report.tests = len(outcome.checks)
     if not outcome.checks and not outcome.problem:
         report.findings.append(f"tests/{module.name}/ has no tests")
-    report.findings += _failures(outcome)
+    report.findings += _failures(built, course, outcome)
 
 
-def _failures(outcome: Outcome) -> Iterator[str]:
+def _failures(built: Workspace, course: Workspace, outcome: Outcome) -> Iterator[str]:
     if outcome.problem:
         yield f"the run broke: {outcome.problem}"
     for failure in outcome.failures:
-        place = f" ({failure.trace[-1][0]}:{failure.trace[-1][1]})" if failure.trace else ""
-        yield f"{failure.label} fails: {failure.detail}{place}"
+        detail = "\n    ".join(failure.detail.split("\n")[:DETAIL])
+        where = "".join(f"\n    {place}" for place in places(built, failure.trace, course))
+        yield f"{failure.label} fails: {detail}{where}"
 
 
 def _camel(id: str) -> str:

@@ -18,6 +18,7 @@ from tito.workspace import Module, Workspace, read_text, write_text
 TELLING = 20  # characters from which a line of a solution would give it away
 _SAYS_LITTLE = re.compile(r"(raise|import|from|assert)\b|.*:$")  # a loop's head, an error
 _LESSON_FILES = (".png", ".svg", ".jpg", ".gif", ".csv", ".txt", ".json", ".html")
+_AUTHORS_FILES = ("equivalent_mutants.txt",)  # they quote solutions
 _CACHES = shutil.ignore_patterns("__pycache__", ".*", "*.pyc")
 
 IGNORED = """\
@@ -113,6 +114,8 @@ def _module(source: Workspace, course: Workspace, module: Module) -> list[Soluti
     to = course.modules_folder / module.name
     to.mkdir(parents=True)
     for path in sorted(module.folder.iterdir()):
+        if path.name in _AUTHORS_FILES:
+            continue
         if path.name in ("ABOUT.md", "HINTS.md") or path.suffix.lower() in _LESSON_FILES:
             _copy(path, to / path.name)
     found: list[Solution] = []

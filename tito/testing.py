@@ -80,29 +80,29 @@ def test_module(workspace: Workspace, module: Module, inline_only: bool = False)
     stubs = {e.id for e in asked if unwritten(module.name, e.id) in text}
     states = [_state(exercise, inline, groups, stubs) for exercise in asked]
     return ModuleResult(module, workspace.relative(module.lesson), states, inline,
-                        _first_failure(workspace, inline), tests, tests_failure, note)
+                        _first_failure(workspace, inline, workspace), tests, tests_failure, note)
 
 
 def _tests_folder(workspace: Workspace, module: Module):
     """(outcome, first failure, why it did not run) of tests/NN_name/, on this student's code."""
     try:
         if all(export.says(path, text) for path, text in export.plan(workspace, module).items()):
-            return _run_folder(workspace, module)
+            return _run_folder(workspace, workspace, module)
         with scratch_course(workspace, [module]) as course:  # not exported yet, or not lately
             copy = course.module(module.name)
             export_afresh(course, copy)
-            return _run_folder(course, copy)
+            return _run_folder(workspace, course, copy)
     except TitoError as error:
         failure = Failure("", "The lesson cannot be exported.", str(error))
         return Outcome(problem=str(error)), failure, ""
 
 
-def _run_folder(course: Workspace, module: Module):
+def _run_folder(workspace: Workspace, course: Workspace, module: Module):
     try:
         outcome = runner.run_tests_folder(course, module)
     except TitoError as error:  # there is no pytest
         return None, None, str(error)
-    return outcome, outcome and _first_failure(course, outcome), ""
+    return outcome, outcome and _first_failure(workspace, outcome, course), ""
 
 
 # ---- exercises ----
@@ -133,15 +133,15 @@ def _missing(check: Check) -> str:
 # ---- the first failure ----
 
 
-def _first_failure(workspace: Workspace, outcome: Outcome) -> Failure | None:
+def _first_failure(workspace: Workspace, outcome: Outcome, course: Workspace) -> Failure | None:
     """What to look at first; an exercise that is only not written yet is no failure."""
     for check in outcome.checks:
         if check.state in (FAILED, ENDED):
             return Failure(check.label, check.sentence, _mapped(workspace, check.detail),
-                           _places(workspace, check.trace), check.printed)
+                           places(workspace, check.trace, course), check.printed)
     if outcome.problem and not _MISSING.search(outcome.problem):
         return Failure("", "The lesson does not run to its end.", outcome.problem,
-                       _places(workspace, outcome.trace))
+                       places(workspace, outcome.trace, course))
     return None
 
 
@@ -149,15 +149,20 @@ def _mapped(workspace: Workspace, detail: str) -> str:
     return export.map_traceback(detail, workspace) if 'File "' in detail else detail
 
 
-def _places(workspace: Workspace, trace) -> list[str]:
-    """Where the check stands and, under it, where in the student's code the error arose."""
-    course = [(Path(file), line) for file, line, _ in trace
-              if Path(file).is_relative_to(workspace.root)]
-    places = []
-    for file, line in dict.fromkeys(course[:1] + course[-1:]):
-        file, line = export.map_line(workspace, file, line) or (file, line)
-        places.append(f"{workspace.relative(file)}:{line}")
-    return list(dict.fromkeys(places))
+def places(workspace: Workspace, trace, course: Workspace) -> list[str]:
+    """Where the check stands and, under it, where in the student's code the error arose.
+
+    `course` is where it ran: a scratch copy, maybe, in which earlier modules' lessons are not.
+    """
+    inside = [(Path(file).relative_to(course.root), line) for file, line, _ in trace
+              if Path(file).is_relative_to(course.root)]
+    found = []
+    for file, line in inside[:1] + inside[-1:]:
+        dev = (export.map_line(course, course.root / file, line)
+               or export.map_line(workspace, workspace.root / file, line))
+        found.append(f"{file.as_posix()}:{line}" if dev is None
+                     else f"{dev[0].relative_to(dev[0].parents[2]).as_posix()}:{dev[1]}")
+    return list(dict.fromkeys(found))
 
 
 # ---- in words ----

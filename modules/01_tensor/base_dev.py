@@ -153,11 +153,11 @@ class TensorBase:
 
 
     # What it is
-    shape = property(lambda self: self.data.shape)
-    dtype = property(lambda self: self.data.dtype)
-    ndim = property(lambda self: self.data.ndim)
-    nbytes = property(lambda self: self.data.nbytes)
-    itemsize = property(lambda self: self.data.itemsize)
+    shape = property(operator.attrgetter("data.shape"))
+    dtype = property(operator.attrgetter("data.dtype"))
+    ndim = property(operator.attrgetter("data.ndim"))
+    nbytes = property(operator.attrgetter("data.nbytes"))
+    itemsize = property(operator.attrgetter("data.itemsize"))
     device = property(lambda self: device_of(self.data))
     is_cuda = property(lambda self: self.device.type == "cuda")
     is_leaf = property(lambda self: self.node is None)

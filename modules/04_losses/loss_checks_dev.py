@@ -81,12 +81,10 @@ def class_axis(input):
 def check_classes(name, input, target, weight, ignore_index):
     """`target`, if it names one class for each row of `input`; else what PyTorch raises.
 
-    input: (C,), (N, C) or (N, C, d1, ...) floats. target: the same without C, int64 or uint8, each 0 to C - 1
-    or ignore_index; (1,) is taken for () beside (C,). weight: (C,) of the input's dtype, or None.
+    input: (C,), (N, C) or (N, C, d1, ...) floats. target: the same without C, int64 or uint8, each 0 to
+    C - 1 or ignore_index; (1,) is taken for () beside (C,). weight: (C,) of the input's dtype, or None.
     """
-    for what, x in ("input", input), ("target", target), ("weight", weight):
-        if not isinstance(x, Tensor) and (x is not None or what != "weight"):
-            raise TypeError(f"{name}: the {what} is a {type(x).__name__}, it must be a tensor.")
+    _check_tensors(name, input, target, weight)
     if not isinstance(ignore_index, int):
         raise TypeError(f"{name}: ignore_index is {ignore_index!r}, it must be a whole number.")
     if input.dtype.kind != "f":
@@ -100,6 +98,12 @@ def check_classes(name, input, target, weight, ignore_index):
     _check_weight(name, input, weight)
     _check_range(name, target.data, input.shape[class_axis(input)], ignore_index)
     return target
+
+
+def _check_tensors(name, input, target, weight):
+    for what, x in ("input", input), ("target", target), ("weight", weight):
+        if not isinstance(x, Tensor) and (x is not None or what != "weight"):
+            raise TypeError(f"{name}: the {what} is a {type(x).__name__}, it must be a tensor.")
 
 
 def _check_shapes(name, input, target):
@@ -138,21 +142,24 @@ def _check_range(name, target, classes, ignore_index):
 
 # %%
 #| export
-def check_shares(name, input, target, weight, ignore_index):
-    """Raise what PyTorch raises if `target` is no distribution over the classes of `input`."""
+def holds_probabilities(name, input, target, weight, ignore_index, label_smoothing):
+    """Whether `target` has the shape of the input, and so holds probabilities and no classes.
+
+    Raises what PyTorch raises if it does and they are none, and for a label_smoothing that is no share.
+    """
+    _check_tensors(name, input, target, weight)
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"{name}: label_smoothing is {label_smoothing}, it must lie between 0 and 1.")
+    if target.shape != input.shape:
+        return False
     if input.dtype.kind != "f" or target.dtype.kind != "f":
         raise RuntimeError(f"{name} of {input.dtype} scores and a target of {target.dtype} in their shape, "
                            f"{target.shape}: probabilities are floats. Convert them, or name classes: (N,).")
     if ignore_index >= 0:
-        raise RuntimeError(f"{name}: ignore_index={ignore_index} is for a target that names classes, and this "
-                           "one holds probabilities.")
+        raise RuntimeError(f"{name}: ignore_index={ignore_index} is for a target that names classes, and "
+                           "this one holds probabilities.")
     _check_weight(name, input, weight)
-
-
-def check_smoothing(name, label_smoothing):
-    """RuntimeError if it is no share."""
-    if not 0 <= label_smoothing <= 1:
-        raise RuntimeError(f"{name}: label_smoothing is {label_smoothing}, it must lie between 0 and 1.")
+    return True
 
 
 # %% [markdown]

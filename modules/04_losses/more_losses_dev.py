@@ -143,8 +143,8 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     """
     for x in input, target:
         if kind_of("kl_div", x) != "f":
-            raise RuntimeError(f"kl_div of {input.dtype} and {target.dtype} numbers: probabilities are floats. "
-                               "Convert them: x.float().")
+            raise RuntimeError(f"kl_div of {input.dtype} and {target.dtype} numbers: probabilities are "
+                               "floats. Convert them: x.float().")
     losses = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
     if reduction == "batchmean" and size_average is None and reduce is None:
         return losses.sum() / (input.shape[0] if input.ndim else 1)

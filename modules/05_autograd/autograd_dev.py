@@ -342,7 +342,7 @@ run_tests(TestSumRule)
 #| export core.rules
 def as_rows(x):
     """x (..., d) as one matrix (n, d)."""
-    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+    return x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
 def vector_rule(x, y):
@@ -464,8 +464,10 @@ class Node:
                 leaf, g = found.popitem()
                 if create_graph:
                     leaf.grad = g if leaf.grad is None else leaf.grad + g
-                else:                  # a copy, since g may be shared
-                    leaf.grad = Tensor._of(g.copy() if leaf.grad is None else leaf.grad.data + g)
+                    continue
+                if isinstance(g, Tensor):                  # recorded in higher_order(): drop the history
+                    g = g.data
+                leaf.grad = Tensor._of(g.copy() if leaf.grad is None else leaf.grad.data + g)  # g may be shared
 
 
 _accumulating = threading.Lock()
@@ -485,11 +487,12 @@ def gradients(out, gradient=None, retain_graph=False, create_graph=False, oldest
     if gradient.shape != out.shape:
         raise RuntimeError(f"backward(): the gradient has shape {gradient.shape} and the tensor {out.shape}. "
                            "They must be equal.")
-    nodes = itertools.takewhile(lambda node: node.order <= oldest, newest_first(out.node))
+    nodes = newest_first(out.node)
+    if oldest < math.inf:
+        nodes = itertools.takewhile(lambda node: node.order <= oldest, nodes)
     if not create_graph:
         with no_grad():
-            found = walk(nodes, out.node, gradient.data, retain_graph)
-        return {leaf: g.data if isinstance(g, Tensor) else g for leaf, g in found.items()}
+            return walk(nodes, out.node, gradient.data, retain_graph)
     nodes = list(nodes)
     for node in nodes:
         if any(is_array(saved) and saved.dtype.kind == "f" for saved in saved_in(node.pull)):
@@ -612,8 +615,10 @@ def unbroadcast(g, shape):
     >>> unbroadcast(np.ones((2, 3)), (3,))
     array([2., 2., 2.])
     """
-    ### BEGIN SOLUTION
     added = g.ndim - len(shape)
+    if added == 1 and g.shape[1:] == shape:            # a bias: the commonest case, and the shortest way
+        return g.sum(0)
+    ### BEGIN SOLUTION
     stretched = [added + i for i, n in enumerate(shape) if n == 1 and g.shape[added + i] != 1]
     return g.sum(axis=(*range(added), *stretched), keepdims=True).reshape(shape)
     ### END SOLUTION
@@ -622,8 +627,7 @@ def unbroadcast(g, shape):
 def fitted(g, edge):
     """g in the shape and dtype of what it is the gradient of."""
     if g.shape != edge.shape:
-        same_count = math.prod(g.shape) == math.prod(edge.shape)
-        g = g.reshape(edge.shape) if same_count else unbroadcast(g, edge.shape)
+        g = g.reshape(edge.shape) if g.ndim < len(edge.shape) else unbroadcast(g, edge.shape)
     return g if g.dtype is edge.dtype else g.astype(edge.dtype)
 
 

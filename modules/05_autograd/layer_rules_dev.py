@@ -23,7 +23,7 @@ def _(out, x, weight, bias=None):
         pull = vector_rule(x, weight)
         return lambda g: (*pull(g), g)
     return lambda g: (lambda: flat_product(g, weight),
-                      lambda: as_rows(g).swapaxes(0, 1) @ as_rows(x), g)
+                      lambda: flat_product(as_rows(g).swapaxes(0, 1), as_rows(x)), g)
 
 
 @vjp(scaled_mask)

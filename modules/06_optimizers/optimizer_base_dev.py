@@ -12,6 +12,7 @@
 import warnings
 from collections import defaultdict
 from copy import deepcopy
+from numbers import Real
 
 from tinytorch.core.higher import enable_grad
 from tinytorch.core.tensor import Tensor
@@ -181,6 +182,13 @@ def at_least_zero(options, *names):
             raise ValueError(f"Invalid {name}: a tensor must have one element, not {options[name].numel()}.")
         if not float(options[name]) >= 0:
             raise ValueError(f"Invalid {name}: {options[name]}. It must be at least 0.")
+
+
+def check_betas(betas):
+    """Raise ValueError if one of them is no number from 0 on and below 1."""
+    for i, beta in enumerate(betas):
+        if not isinstance(beta, Real) or not 0 <= beta < 1:
+            raise ValueError(f"Invalid beta parameter at index {i}: {beta}. It must be a float in [0, 1).")
 
 
 def refuse_differentiable(differentiable):

@@ -45,7 +45,8 @@ def test_device():
     assert repr(device("cuda", 1)) == "device(type='cuda', index=1)" and repr(
         device("cpu")) == "device(type='cpu')"
     assert (device("cuda:2").type, device("cuda:2").index, device("cpu").index) == ("cuda", 2, None)
-    assert device("cuda") == "cuda:0" and device("cpu") == "cpu" and device("cuda:1") != device("cuda:0")
+    assert device("cuda") == "cuda:0" and device("cpu") == "cpu"
+    assert device("cuda:1") != device("cuda:0")
     assert device("cpu") != "cuda" and device("cpu") != 3 and device(device("cuda:1")) == "cuda:1"
     assert len({device("cuda"), device("cuda:0"), device("cpu")}) == 2
     for wrong in ("gpu", "cuda:x", "cpu:", "tpu:0", ""):
@@ -55,7 +56,8 @@ def test_device():
 
 
 def test_the_device_of_a_tensor():
-    assert torch.zeros(2).device == torch.device("cpu") and torch.zeros(2, device="cpu").is_cuda is False
+    assert torch.zeros(2).device == torch.device("cpu")
+    assert torch.zeros(2, device="cpu").is_cuda is False
 
 
 def test_moving_to_where_it_is_moves_nothing():
@@ -66,7 +68,7 @@ def test_moving_to_where_it_is_moves_nothing():
 
 
 def test_without_cupy_the_reason_is_told(no_cupy):
-    """cuda.is_available() is False, and to("cuda") says why, what to do, and that it is a RuntimeError"""
+    """is_available() is False, and to("cuda") is a RuntimeError that says why and what to do"""
     assert torch.cuda.is_available() is False and backend.cuda_available() is False
     assert "libcuda.so.1" in backend.cuda_problem()
     for attempt in (lambda: torch.zeros(2).to("cuda"), lambda: torch.zeros(2).cuda(),
@@ -120,7 +122,8 @@ def test_the_log_forgets_memory_that_is_gone():
 # ---- glibc ----
 
 def run(code, **environment):
-    return subprocess.run([sys.executable, "-c", code], env={**os.environ, **environment}, text=True,
+    return subprocess.run([sys.executable, "-c", code], env={**os.environ, **environment},
+                          text=True,
                           capture_output=True, timeout=60, check=True).stdout.strip()
 
 

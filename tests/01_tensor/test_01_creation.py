@@ -9,7 +9,6 @@ import tinytorch as torch
 
 from .support import same
 
-
 # ---- fixed numbers ----
 
 def test_filled():
@@ -24,7 +23,8 @@ def test_filled():
     same(torch.full((), True), True, "bool")
     same(torch.full((2,), 7, dtype=torch.float16), [7., 7.], "float16")
     same(torch.full((1,), torch.tensor(3.)), [3.])
-    assert torch.empty(2, 3).shape == (2, 3) and torch.empty((4,), dtype=torch.int8).dtype == torch.int8
+    assert torch.empty(2, 3).shape == (2, 3)
+    assert torch.empty((4,), dtype=torch.int8).dtype == torch.int8
     same(torch.eye(2), [[1., 0.], [0., 1.]], "float32")
     same(torch.eye(2, 3, dtype=torch.int64), [[1, 0, 0], [0, 1, 0]], "int64")
 
@@ -43,7 +43,8 @@ def test_likes():
 
 
 def test_requires_grad():
-    assert torch.zeros(2, requires_grad=True).requires_grad and torch.eye(2, requires_grad=True).requires_grad
+    assert torch.zeros(2, requires_grad=True).requires_grad
+    assert torch.eye(2, requires_grad=True).requires_grad
     assert torch.rand(2, requires_grad=True).requires_grad and torch.ones_like(
         torch.zeros(2), requires_grad=True).requires_grad
 
@@ -115,12 +116,14 @@ def test_arrays_and_tensors():
 # ---- random numbers ----
 
 DRAWS = {
-    "rand": lambda: torch.rand(3, 2), "randn": lambda: torch.randn(4), "randint": lambda: torch.randint(9, (5,)),
+    "rand": lambda: torch.rand(3, 2), "randn": lambda: torch.randn(4),
+    "randint": lambda: torch.randint(9, (5,)),
     "randperm": lambda: torch.randperm(8), "normal": lambda: torch.normal(1., 2., (3,)),
     "bernoulli": lambda: torch.bernoulli(torch.full((9,), 0.5)),
     "multinomial": lambda: torch.multinomial(torch.ones(2, 9), 4),
     "replacement": lambda: torch.multinomial(torch.ones(9), 4, replacement=True),
-    "rand_like": lambda: torch.rand_like(torch.zeros(3)), "randn_like": lambda: torch.randn_like(torch.zeros(3)),
+    "rand_like": lambda: torch.rand_like(torch.zeros(3)),
+    "randn_like": lambda: torch.randn_like(torch.zeros(3)),
     "randint_like": lambda: torch.randint_like(torch.zeros(5), 9),
 }
 
@@ -222,7 +225,8 @@ def test_multinomial():
     both = torch.multinomial(weights.expand(4000, 3), 2)
     assert both.shape == (4000, 2) and (both.sum(1) == 2).all().item()
     assert abs((both[:, 0] == 2).float().mean().item() - 0.75) < 0.03
-    for wrong, n in [(weights, 3), (weights, 0), (torch.tensor([1, 2]), 1), (torch.tensor([-1., 2.]), 1),
+    for wrong, n in [(weights, 3), (weights, 0), (torch.tensor([1, 2]), 1),
+                     (torch.tensor([-1., 2.]), 1),
                      (torch.zeros(2), 1), (torch.tensor([math.nan, 1.]), 1), (torch.tensor(1.), 1),
                      (torch.ones(3), 4)]:
         with pytest.raises(RuntimeError, match="multinomial"):

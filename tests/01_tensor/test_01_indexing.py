@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, basic_indices
 
@@ -23,9 +23,11 @@ def shares(a, b): return np.shares_memory(a.data, b.data)
 
 @pytest.mark.parametrize("index", [
     1, -1, slice(1, None), slice(None, None, 2), None, ..., (0, 1), (0, 1, 2), (slice(None), 1),
-    (..., 1), (..., None), (None, 1), (0, ..., slice(1, 3)), (slice(None), slice(2), slice(1, None)),
+    (..., 1), (..., None), (None, 1), (0, ..., slice(1, 3)),
+    (slice(None), slice(2), slice(1, None)),
     ([1, 0],), ([0, 1], [2, 0]), (slice(None), [2, 0]), ([0, 1], slice(None), [3, 0]),
-    (np.array([True, False]),), ((X[:, :, 0] > 5),), (X > 11,), (0, [1, 1]), (1, slice(None), 2), (),
+    (np.array([True, False]),), ((X[:, :, 0] > 5),), (X > 11,), (0, [1, 1]), (1, slice(None), 2),
+    (),
 ], ids=str)
 def test_reading_is_numpys(index):
     """Ints, slices, None, ..., masks and lists give what NumPy gives; a scalar has the shape ()"""
@@ -59,6 +61,8 @@ def test_a_basic_index_is_a_view_and_a_list_is_a_copy():
 def test_any_basic_index(data):
     shape_ = data.draw(array_shapes(min_dims=1, max_dims=4, max_side=4))
     index = data.draw(basic_indices(shape_, allow_newaxis=True))
+    assume(all(i.step is None or i.step > 0 for i in np.atleast_1d(np.array(index, object))
+               if isinstance(i, slice)))
     x = np.arange(math.prod(shape_)).reshape(shape_)
     same(torch.tensor(x)[index], x[index], "int64")
 
@@ -69,6 +73,15 @@ def test_places_that_are_not_there(index):
     """IndexError, as in Python"""
     with pytest.raises(IndexError):
         x24()[index]
+
+
+def test_a_slice_goes_forward():
+    """PyTorch has no negative steps: ValueError that names flip"""
+    for index in (slice(None, None, -1), (0, slice(2, None, -2)), slice(None, None, 0)):
+        with pytest.raises(ValueError):
+            x24()[index]
+    with pytest.raises(ValueError, match="flip"):
+        x24()[::-1]
 
 
 def test_iteration_and_membership():
@@ -86,7 +99,8 @@ def test_iteration_and_membership():
 # ---- assignment ----
 
 @pytest.mark.parametrize("index", [
-    1, (slice(None), 1), (..., 2), (0, 1, 2), None, ([1, 0], [2, 2]), X > 11, (0, [1, 2]), slice(1, 2)],
+    1, (slice(None), 1), (..., 2), (0, 1, 2), None, ([1, 0], [2, 2]), X > 11, (0, [1, 2]),
+    slice(1, 2)],
     ids=str)
 def test_writing_a_number(index):
     x, expected = x24(), X.copy()
@@ -195,11 +209,13 @@ def test_index_add_copy_fill_put():
     x = torch.zeros(3, 2)
     y = torch.tensor([[1., 2.], [3., 4.], [5., 6.]])
     same(x.index_add(0, torch.tensor([0, 2, 0]), y), [[6., 8.], [0., 0.], [3., 4.]])
-    same(torch.index_add(x, 0, torch.tensor([0, 2, 0]), y, alpha=-1), [[-6., -8.], [0., 0.], [-3., -4.]])
+    same(torch.index_add(x, 0, torch.tensor([0, 2, 0]), y, alpha=-1),
+         [[-6., -8.], [0., 0.], [-3., -4.]])
     same(torch.index_copy(x, 0, torch.tensor([2, 0, 1]), y), [[3., 4.], [5., 6.], [1., 2.]])
     same(torch.index_fill(x, 1, torch.tensor([1]), 7.), [[0., 7.]] * 3)
     places = torch.tensor([0, 0]), torch.tensor([1, 1])
-    same(x.index_put(places, torch.tensor([2., 3.]), accumulate=True), [[0., 5.], [0., 0.], [0., 0.]])
+    same(x.index_put(places, torch.tensor([2., 3.]), accumulate=True),
+         [[0., 5.], [0., 0.], [0., 0.]])
     same(x.index_put((torch.tensor([1]),), torch.tensor(4.)), [[0., 0.], [4., 4.], [0., 0.]])
     same(x, np.zeros((3, 2)))
 

@@ -35,12 +35,16 @@ def test_operators_write_into_the_same_memory():
 @pytest.mark.parametrize("name, args, expected", [
     ("add_", (10,), [11., 8., 14.]), ("sub_", (1,), [0., -3., 3.]), ("mul_", (2,), [2., -4., 8.]),
     ("div_", (2,), [0.5, -1., 2.]), ("pow_", (2,), [1., 4., 16.]), ("neg_", (), [-1., 2., -4.]),
-    ("abs_", (), [1., 2., 4.]), ("exp_", (), np.exp([1., -2., 4.])), ("clamp_", (0, 2), [1., 0., 2.]),
+    ("abs_", (), [1., 2., 4.]), ("exp_", (), np.exp([1., -2., 4.])),
+    ("clamp_", (0, 2), [1., 0., 2.]),
     ("clamp_min_", (0,), [1., 0., 4.]), ("floor_divide_", (2,), [0., -1., 2.]),
-    ("remainder_", (3,), [1., 1., 1.]), ("square_", (), [1., 4., 16.]), ("sign_", (), [1., -1., 1.]),
-    ("masked_fill_", (torch.tensor([True, False, True]), 7.), [7., -2., 7.]), ("fill_", (3,), [3.] * 3),
+    ("remainder_", (3,), [1., 1., 1.]), ("square_", (), [1., 4., 16.]),
+    ("sign_", (), [1., -1., 1.]),
+    ("masked_fill_", (torch.tensor([True, False, True]), 7.), [7., -2., 7.]),
+    ("fill_", (3,), [3.] * 3),
     ("zero_", (), [0.] * 3), ("copy_", (torch.tensor([5, 6, 7]),), [5., 6., 7.]),
-    ("copy_", (torch.tensor(5),), [5.] * 3), ("lerp_", (torch.tensor([2., 0., 4.]), 0.5), [1.5, -1., 4.]),
+    ("copy_", (torch.tensor(5),), [5.] * 3),
+    ("lerp_", (torch.tensor([2., 0., 4.]), 0.5), [1.5, -1., 4.]),
     ("addcmul_", (torch.tensor([1., 2., 3.]), torch.tensor(2.)), [3., 2., 10.]),
     ("index_add_", (0, torch.tensor([0, 0]), torch.tensor([1., 2.])), [4., -2., 4.]),
     ("scatter_", (0, torch.tensor([2]), torch.tensor([9.])), [1., -2., 9.]),
@@ -59,7 +63,8 @@ def test_methods_with_an_underscore(name, args, expected):
 
 def test_a_shape_cannot_change():
     x = torch.zeros(3)
-    for attempt in (lambda: x.add_(torch.zeros(2, 3)), lambda: x.sum_(0), lambda: x.__iadd__(torch.zeros(2, 1))):
+    for attempt in (lambda: x.add_(torch.zeros(2, 3)), lambda: x.sum_(0),
+                    lambda: x.__iadd__(torch.zeros(2, 1))):
         with pytest.raises((RuntimeError, AttributeError)):
             attempt()
     assert x.shape == (3,)
@@ -77,7 +82,8 @@ def test_a_smaller_operand_broadcasts():
 def test_a_dtype_cannot_widen():
     """int += 0.5 would be rounded silently: an error. float32 += float64 is fine"""
     x = torch.tensor([1, 2])
-    for attempt in (lambda: x.add_(0.5), lambda: x.div_(2), lambda: x.__imul__(torch.tensor([0.5, 1.])),
+    for attempt in (lambda: x.add_(0.5), lambda: x.div_(2),
+                    lambda: x.__imul__(torch.tensor([0.5, 1.])),
                     lambda: torch.tensor([True]).add_(1)):
         with pytest.raises(RuntimeError, match="int64|bool"):
             attempt()
@@ -121,7 +127,8 @@ def test_random_fills():
 
 
 @pytest.mark.parametrize("write", [
-    lambda x: x.__setitem__(0, 5.), lambda x: x.add_(1), lambda x: x.__imul__(2), lambda x: x[1:].zero_(),
+    lambda x: x.__setitem__(0, 5.), lambda x: x.add_(1), lambda x: x.__imul__(2),
+    lambda x: x[1:].zero_(),
     lambda x: x.mT.fill_(1.), lambda x: x.normal_(), lambda x: x.view(-1).__setitem__(0, 3.),
     lambda x: x.copy_(torch.zeros(2, 2)), lambda x: x.split(1)[1].add_(1)],
     ids=["item", "add_", "*=", "slice", "mT", "normal_", "view", "copy_", "split"])

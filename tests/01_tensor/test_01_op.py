@@ -121,7 +121,8 @@ def test_a_recorder_is_of_this_thread_only():
     default, events, seen = type(this_thread).recorder, [], []
     before = record_with(lambda *event: events.append(event))
     try:
-        thread = threading.Thread(target=lambda: seen.append((this_thread.recorder, Tensor([1.]) * 2)))
+        thread = threading.Thread(target=lambda: seen.append((this_thread.recorder,
+                                                              Tensor([1.]) * 2)))
         thread.start()
         thread.join()
         assert events == [] and seen[0][0] is default
@@ -202,7 +203,7 @@ def test_ops_and_functions_become_methods():
     finally:
         del METHODS["thrice"], METHODS["thrice_plus"]
     with pytest.raises(AttributeError, match="thrice"):
-        Tensor([2.]).thrice
+        Tensor([2.]).thrice()
 
 
 def test_an_unknown_name_is_an_attribute_error():
@@ -281,13 +282,15 @@ def test_flat_product():
 # ---- from Python to numbers ----
 
 def test_as_array_dtypes():
-    for data, dtype in [([1, 2.5], "float32"), ([1, 2], "int64"), ([True], "bool"), (2.5, "float32"),
+    for data, dtype in [([1, 2.5], "float32"), ([1, 2], "int64"), ([True], "bool"),
+                        (2.5, "float32"),
                         (True, "bool"), ([], "float32"), (np.float64(2), "float64"),
                         (np.float16(2), "float16"), (np.array([1, 2], "int32"), "int32"),
                         ([True, 2], "int64"), ([True, 2.5], "float32"),
                         ([np.float32(1), np.float32(2)], "float32")]:
         assert str(as_array(data).dtype) == dtype, data
-    assert as_array([1, 2], "float64").tolist() == [1., 2.] and as_array([1.9], "int64").tolist() == [1]
+    assert as_array([1, 2], "float64").tolist() == [1., 2.]
+    assert as_array([1.9], "int64").tolist() == [1]
 
 
 def test_as_array_copies():

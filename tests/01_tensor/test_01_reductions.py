@@ -143,7 +143,8 @@ def test_a_single_number_can_be_reduced_over_dim_0():
         x.sum(1)
 
 
-@pytest.mark.parametrize("name", ["sum", "mean", "amax", "var", "argmax", "cumsum", "all", "logsumexp"])
+@pytest.mark.parametrize("name",
+                         ["sum", "mean", "amax", "var", "argmax", "cumsum", "all", "logsumexp"])
 def test_a_dimension_that_is_not_there(name):
     """IndexError that names the shape and the dimension"""
     x = torch.zeros(2, 3) if name != "all" else torch.zeros(2, 3) > 0

@@ -77,11 +77,13 @@ def test_view_refuses_to_copy():
 @pytest.mark.parametrize("attempt", [
     lambda x: x.reshape(5, 5), lambda x: x.reshape(5, -1), lambda x: x.view(-1, -1),
     lambda x: x.flatten(2, 1), lambda x: x.unflatten(0, (3, 3)), lambda x: x.expand(3),
-    lambda x: x.expand(2, 3, 5), lambda x: x.expand(-1, 2, 3, 4), lambda x: x.t(), lambda x: x.permute(0, 1),
+    lambda x: x.expand(2, 3, 5), lambda x: x.expand(-1, 2, 3, 4), lambda x: x.t(),
+    lambda x: x.permute(0, 1),
     lambda x: x.permute(0, 0, 1), lambda x: x.movedim((0, 1), (1,)), lambda x: x.narrow(0, 1, 2),
     lambda x: x.split([1, 2]), lambda x: x.split(0), lambda x: x.chunk(0), lambda x: x.repeat(2),
-    lambda x: torch.cat([]), lambda x: torch.cat([x, x[:, 1:]]), lambda x: torch.stack([x, x[0]]),
-    lambda x: x.topk(5), lambda x: x.gather(0, torch.zeros(2, dtype=torch.int64)), lambda x: x[0, 0].tril(),
+    lambda x: torch.cat([x, x[:, 1:]]), lambda x: torch.stack([x, x[0]]),
+    lambda x: x.topk(5), lambda x: x.gather(0, torch.zeros(2, dtype=torch.int64)),
+    lambda x: x[0, 0].tril(),
     lambda x: torch.diag(x), lambda x: x.masked_select(x.long()), lambda x: x.unfold(0, 3, 1),
     lambda x: torch.broadcast_tensors(x, x[:, :2])],
     ids=lambda f: str(f.__code__.co_firstlineno) if callable(f) else None)
@@ -92,7 +94,8 @@ def test_shapes_that_are_refused(attempt):
 
 
 @pytest.mark.parametrize("attempt", [
-    lambda x: x.transpose(0, 3), lambda x: x.unsqueeze(5), lambda x: x.squeeze(3), lambda x: x.flatten(3),
+    lambda x: x.transpose(0, 3), lambda x: x.unsqueeze(5), lambda x: x.squeeze(3),
+    lambda x: x.flatten(3),
     lambda x: x.select(0, 2), lambda x: x.sort(3), lambda x: x.split(1, 3), lambda x: x.unbind(-4),
     lambda x: x.index_select(0, torch.tensor([2])), lambda x: x.index_select(0, torch.tensor([0.])),
     lambda x: torch.stack([x], 5), lambda x: x.movedim(0, 4), lambda x: torch.cat([x, x], 3),
@@ -210,6 +213,11 @@ def test_joining():
     same(torch.column_stack([torch.tensor([1., 2.]), y]), [[1., 3., 4.], [2., 5., 6.]])
 
 
+def test_nothing_to_join():
+    with pytest.raises((ValueError, RuntimeError), match="cat"):
+        torch.cat([])
+
+
 def test_splitting():
     x = x24()
     def shapes(parts): return [p.shape for p in parts]
@@ -254,6 +262,7 @@ def test_atleast():
 
 def test_listed_and_place():
     assert shape.listed((2, 3)) == shape.listed(((2, 3),)) == shape.listed(([2, 3],)) == (2, 3)
-    assert shape.place(torch.zeros(2, 3), -1) == 1 and shape.place(torch.zeros(2, 3), 2, extra=1) == 2
+    assert shape.place(torch.zeros(2, 3), -1) == 1
+    assert shape.place(torch.zeros(2, 3), 2, extra=1) == 2
     with pytest.raises(IndexError, match=r"\(2, 3\)"):
         shape.place(torch.zeros(2, 3), 2)

@@ -69,7 +69,8 @@ def test_item_and_tolist():
 
 def test_python_numbers():
     x = torch.tensor([2.75])
-    assert float(x) == 2.75 and int(x) == 2 and bool(x) is True and bool(torch.tensor([[0]])) is False
+    assert float(x) == 2.75 and int(x) == 2 and bool(x) is True
+    assert bool(torch.tensor([[0]])) is False
     assert [10, 20, 30][torch.tensor(1)] == 20 and list(range(torch.tensor(2))) == [0, 1]
     assert f"{torch.tensor(3.14159):.2f}" == "3.14"
     with pytest.raises(TypeError):
@@ -170,7 +171,8 @@ def test_backward_of_what_was_not_recorded():
 
 def test_a_history_is_not_lost_in_numpy():
     x = torch.tensor([1.], requires_grad=True)
-    for attempt in (x.numpy, lambda: np.asarray(x), lambda: np.array(x), lambda: np.concatenate([x])):
+    for attempt in (x.numpy, lambda: np.asarray(x), lambda: np.array(x),
+                    lambda: np.concatenate([x])):
         with pytest.raises(RuntimeError, match="detach"):
             attempt()
     assert x.detach().numpy().tolist() == [1.] and x.numpy(force=True).tolist() == [1.]

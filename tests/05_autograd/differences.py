@@ -1,7 +1,7 @@
 """Compares gradients with central differences of the same function, run without a recorder.
 
-A case is a function of float64 tensors; without a recorder only memory counts, so what is written in
-place is judged by what it does to the numbers.
+A case is a function of float64 tensors; without a recorder only memory counts, so what is written
+in place is judged by what it does to the numbers.
 """
 import numpy as np
 import pytest
@@ -35,9 +35,11 @@ def recorded(f, arrays):
     """What backward says: a gradient for each input; whatever it raises passes through."""
     leaves = [torch.tensor(a, requires_grad=True) for a in arrays]
     loss = f(*leaves)
-    assert loss.item() == pytest.approx(plain_value(f, arrays), rel=1e-12), "recording changed a number"
+    assert loss.item() == pytest.approx(plain_value(f, arrays),
+                                        rel=1e-12), "recording changed a number"
     loss.backward()
-    return [np.zeros(a.shape) if leaf.grad is None else leaf.grad.numpy() for a, leaf in zip(arrays, leaves)]
+    return [np.zeros(a.shape) if leaf.grad is None else leaf.grad.numpy()
+            for a, leaf in zip(arrays, leaves)]
 
 
 def right(f, *arrays):

@@ -13,14 +13,16 @@ from tinytorch.core.op import op
 
 
 def leaf(*numbers):
-    return torch.tensor(list(numbers) if len(numbers) > 1 else numbers[0], dtype=torch.float64, requires_grad=True)
+    return torch.tensor(list(numbers) if len(numbers) > 1 else numbers[0], dtype=torch.float64,
+                        requires_grad=True)
 
 
 # ---- what is kept, and freed ----
 
 def test_nothing_is_left_in_cycles():
     """After a step every object is freed by counting: the garbage collector finds nothing"""
-    x, w = leaf(*range(1, 7)).reshape(2, 3).detach(), torch.ones(3, 2, dtype=torch.float64, requires_grad=True)
+    x, w = leaf(*range(1, 7)).reshape(2, 3).detach(), torch.ones(3, 2, dtype=torch.float64,
+                                                                 requires_grad=True)
 
     def step():
         a, b = (x @ w).softmax(-1).split(1, dim=1)
@@ -44,8 +46,10 @@ def test_nothing_is_left_in_cycles():
 def test_a_result_is_freed_when_its_last_user_lets_go():
     """x + y needs neither input nor output later, x * y only the inputs, exp only the output"""
     x = leaf(1., 2.)
-    for compute, kept in [(lambda y: y + 1, False), (lambda y: y * x, True), (lambda y: y.sum(), False),
-                          (lambda y: y.exp(), False), (lambda y: -y, False), (lambda y: y * 2, False)]:
+    for compute, kept in [(lambda y: y + 1, False), (lambda y: y * x, True),
+                          (lambda y: y.sum(), False),
+                          (lambda y: y.exp(), False), (lambda y: -y, False),
+                          (lambda y: y * 2, False)]:
         y = x * 1
         array = weakref.ref(y.data)
         out = compute(y)
@@ -85,7 +89,8 @@ def test_memory_is_freed_as_the_walk_passes():
 
 def test_a_picked_part_does_not_keep_the_whole():
     """big[[0, 1]] is a copy: when big goes, its memory goes"""
-    for pick in (lambda t: t[[0, 1]], lambda t: t[t > 0.5], lambda t: t.reshape(2, 50).mT.reshape(-1)):
+    for pick in (lambda t: t[[0, 1]], lambda t: t[t > 0.5],
+                 lambda t: t.reshape(2, 50).mT.reshape(-1)):
         big = torch.ones(100)
         array = weakref.ref(big.data)
         small = pick(big)
@@ -200,7 +205,8 @@ def test_grad_of_what_lies_between():
 
 def test_grad_of_several_outputs():
     x = leaf(1., 2.)
-    (dx,) = torch.autograd.grad([x * 2, (x * x).sum()], x, [torch.tensor([10., 100.]), torch.tensor(1.)])
+    (dx,) = torch.autograd.grad([x * 2, (x * x).sum()], x,
+                                [torch.tensor([10., 100.]), torch.tensor(1.)])
     assert dx.tolist() == [22., 204.]
 
 

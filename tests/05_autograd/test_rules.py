@@ -6,7 +6,7 @@ import tinytorch as torch
 from tinytorch.autograd import grad, higher_order
 from tinytorch.core.autograd import COMPOSITES, RULES
 
-from .samples import BACKWARD_ONLY, NO_DERIVATIVE, SAMPLES, Call, all_ops
+from .samples import BACKWARD_ONLY, NO_DERIVATIVE, SAMPLES, all_ops
 
 OPS = all_ops()
 CASES = [(name, call) for name, calls in SAMPLES.items() if name in OPS for call in calls]
@@ -17,7 +17,7 @@ IDS = [f"{name}-{i}" for name, calls in SAMPLES.items() if name in OPS for i in 
 
 def test_every_rule_has_samples():
     """A rule that nobody checks is a rule that may be wrong"""
-    ruled = {op.name for op in RULES} & set(OPS)
+    ruled = {op.__name__ for op in RULES} & set(OPS)
     assert ruled - set(SAMPLES) == set(), "these rules have no sample in samples.py"
 
 
@@ -34,8 +34,10 @@ def test_every_op_has_a_rule_or_none_by_intention():
 def test_ops_without_a_derivative_have_no_floats_to_give(name):
     """Called on what wants a gradient they give integers or bools, without history"""
     x = torch.tensor([[1., 3.], [2., 0.5]], requires_grad=True)
-    more = {"order": (), "top_order": (1, 1, True), "median_index": (1,), "all": (), "any": (), "argmax": (),
-            "argmin": (), "count_nonzero": (), "isnan": (), "isinf": (), "isfinite": (), "logical_not": ()}
+    more = {"order": (), "top_order": (1, 1, True), "median_index": (1,), "all": (), "any": (),
+            "argmax": (),
+            "argmin": (), "count_nonzero": (), "isnan": (), "isinf": (), "isfinite": (),
+            "logical_not": ()}
     if name.startswith("bitwise"):
         x = x > 1
     inputs = (x, *more[name]) if name in more else (x,) if name == "bitwise_not" else (x, x)
@@ -46,20 +48,22 @@ def test_ops_without_a_derivative_have_no_floats_to_give(name):
 def test_an_op_that_keeps_floats_has_a_plain_form():
     """Kept floats have no history: without a composite the second derivative would be wrong"""
     keeping = [op for op in OPS.values() if op.keeps]
-    assert {"gelu", "cross_entropy_rows"} <= {op.name for op in keeping}
+    assert {"gelu", "cross_entropy_rows"} <= {op.__name__ for op in keeping}
     for op in keeping:
         if op in COMPOSITES:
             continue
-        for call in SAMPLES[op.name]:
+        for call in SAMPLES[op.__name__]:
             kept = op.forward(*call.inputs, **call.params)[1:]
-            assert all(k.dtype.kind in "biu" for k in kept if isinstance(k, np.ndarray)), op.name
+            assert all(k.dtype.kind in "biu" for k in kept
+                       if isinstance(k, np.ndarray)), op.__name__
 
 
 # ---- first order ----
 
 def value(op, call, arrays, weights):
     """The sum of the op's results times the weights, by arrays alone: nobody records."""
-    out = op(*[x.copy() if isinstance(x, np.ndarray) else x for x in call.replaced(arrays)], **call.params)
+    out = op(*[x.copy() if isinstance(x, np.ndarray) else x for x in call.replaced(arrays)],
+             **call.params)
     parts = out if op.outputs else [out]
     return sum(float((part * w).sum()) for part, w in zip(parts, weights))
 
@@ -84,7 +88,8 @@ def gradients(op, call, arrays, weights):
     loss = weighted(op, call, leaves, weights)
     if loss.node is not None:
         loss.backward()
-    return [np.zeros(a.shape) if leaf.grad is None else leaf.grad.numpy() for a, leaf in zip(arrays, leaves)]
+    return [np.zeros(a.shape) if leaf.grad is None else leaf.grad.numpy()
+            for a, leaf in zip(arrays, leaves)]
 
 
 def moved(arrays, directions, h):
@@ -148,7 +153,8 @@ def test_second_derivative_against_differences(name, call):
     others = [d for _, _, ds in [drawn(op, call, seed=2)] for d in ds]
 
     def slope(arrays):
-        return sum(float((g * v).sum()) for g, v in zip(gradients(op, call, arrays, weights), others))
+        return sum(float((g * v).sum())
+                   for g, v in zip(gradients(op, call, arrays, weights), others))
 
     with higher_order():
         leaves = [torch.tensor(a, requires_grad=True) for a in arrays]
@@ -160,7 +166,8 @@ def test_second_derivative_against_differences(name, call):
         total = sum((g * torch.tensor(v)).sum() for g, v in zip(first, others) if g is not None)
         recorded = isinstance(total, torch.Tensor) and total.node is not None
         second = grad(total, leaves, allow_unused=True) if recorded else [None] * len(leaves)
-    ours = sum(float((g.numpy(force=True) * d).sum()) for g, d in zip(second, directions) if g is not None)
+    ours = sum(float((g.numpy(force=True) * d).sum()) for g, d in zip(second, directions)
+               if g is not None)
     h = 1e-6
     judge = (slope(moved(arrays, directions, h)) - slope(moved(arrays, directions, -h))) / (2 * h)
     assert abs(ours - judge) <= 1e-5 + 1e-4 * abs(judge), f"recorded {ours}, differences {judge}"
@@ -168,20 +175,24 @@ def test_second_derivative_against_differences(name, call):
 
 # ---- plain forms ----
 
-COMPOSED = [(op.name, call) for op in COMPOSITES if op.name in OPS for call in SAMPLES.get(op.name, [])]
+COMPOSED = [(op.__name__, call) for op in COMPOSITES if op.__name__ in OPS
+            for call in SAMPLES.get(op.__name__, [])]
 
 
-@pytest.mark.parametrize("name, call", COMPOSED, ids=[f"{n}-{i}" for i, (n, _) in enumerate(COMPOSED)])
+@pytest.mark.parametrize("name, call", COMPOSED,
+                         ids=[f"{n}-{i}" for i, (n, _) in enumerate(COMPOSED)])
 def test_a_plain_form_is_its_op(name, call):
     """The same numbers, shape and dtype, and the same gradient"""
     op, plain = OPS[name], COMPOSITES[OPS[name]]
     arrays, weights, _ = drawn(op, call)
     for dtype in ("float64", "float32"):
         tensors = [torch.tensor(a, dtype=np.dtype(dtype)) for a in arrays]
-        inputs = [torch.tensor(x) if isinstance(x, np.ndarray) else x for x in call.replaced(tensors)]
+        inputs = [torch.tensor(x) if isinstance(x, np.ndarray) else x
+                  for x in call.replaced(tensors)]
         ours, theirs = op(*inputs, **call.params), plain(*inputs, **call.params)
         assert ours.shape == theirs.shape and ours.dtype == theirs.dtype
-        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5 if dtype == "float32" else 1e-12,
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5 if dtype == "float32"
+                                   else 1e-12,
                                    atol=1e-6 if dtype == "float32" else 1e-12)
     leaves = [torch.tensor(a, requires_grad=True) for a in arrays]
     out = plain(*[torch.tensor(x) if isinstance(x, np.ndarray) else x
@@ -200,7 +211,7 @@ def gradient_at(f, *numbers):
 
 
 def test_kinks_ties_and_edges():
-    """PyTorch's choices: half each at a tie of maximum, 0 at |0|, the bounds of clamp count as inside"""
+    """PyTorch's choices: half each at a tie of maximum, 0 at |0|, clamp's bounds count as inside"""
     assert gradient_at(torch.maximum, [1., 2.], [1., 3.]) == [[0.5, 0.], [0.5, 1.]]
     assert gradient_at(torch.minimum, [1., 2.], [1., 3.]) == [[0.5, 1.], [0.5, 0.]]
     assert gradient_at(torch.fmax, [1., np.nan], [1., 3.]) == [[1., 0.], [0., 1.]]

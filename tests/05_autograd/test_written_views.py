@@ -5,42 +5,51 @@ import tinytorch as torch
 
 from .differences import S, W, Y, right, squares
 
-
 VIEWS = {
-    "row": lambda y: y[0], "element": lambda y: y[1, 2], "slice": lambda y: y[:, ::2], "mT": lambda y: y.mT,
-    "T": lambda y: y.T, "transpose": lambda y: y.transpose(0, 1), "permute": lambda y: y.permute(1, 0),
-    "reshape": lambda y: y.reshape(-1), "view": lambda y: y.view(3, 2), "flatten": lambda y: y.flatten(),
+    "row": lambda y: y[0], "element": lambda y: y[1, 2], "slice": lambda y: y[:, ::2],
+    "mT": lambda y: y.mT,
+    "T": lambda y: y.T, "transpose": lambda y: y.transpose(0, 1),
+    "permute": lambda y: y.permute(1, 0),
+    "reshape": lambda y: y.reshape(-1), "view": lambda y: y.view(3, 2),
+    "flatten": lambda y: y.flatten(),
     "unsqueeze": lambda y: y.unsqueeze(1), "squeeze": lambda y: y.unsqueeze(1).squeeze(),
-    "narrow": lambda y: y.narrow(1, 1, 2), "select": lambda y: y.select(1, -1), "diagonal": lambda y: y.diagonal(),
-    "unflatten": lambda y: y.unflatten(1, (3, 1)), "movedim": lambda y: y.movedim(0, 1), "t": lambda y: y.t(),
-    "of a view": lambda y: y[:, 1:][1], "of a view of a view": lambda y: y.mT[1:].reshape(2, 2)[0][1:],
-    "chained": lambda y: y.reshape(3, 2).mT.unsqueeze(0)[0].mT[2], "swapaxes": lambda y: y.swapaxes(0, 1)[2],
-    "view_as": lambda y: y.view_as(torch.zeros(6)), "ellipsis": lambda y: y[..., 1], "new axis": lambda y: y[None],
+    "narrow": lambda y: y.narrow(1, 1, 2), "select": lambda y: y.select(1, -1),
+    "diagonal": lambda y: y.diagonal(),
+    "unflatten": lambda y: y.unflatten(1, (3, 1)), "movedim": lambda y: y.movedim(0, 1),
+    "t": lambda y: y.t(),
+    "of a view": lambda y: y[:, 1:][1],
+    "of a view of a view": lambda y: y.mT[1:].reshape(2, 2)[0][1:],
+    "chained": lambda y: y.reshape(3, 2).mT.unsqueeze(0)[0].mT[2],
+    "swapaxes": lambda y: y.swapaxes(0, 1)[2],
+    "view_as": lambda y: y.view_as(torch.zeros(6)), "ellipsis": lambda y: y[..., 1],
+    "new axis": lambda y: y[None],
 }
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_written_view_tells_its_base(name):
+@pytest.mark.parametrize("of_base, of_view", [(1, 0), (0, 1), (1, 1)])
+def test_a_written_view_tells_its_base(name, of_base, of_view):
     """v = view of y; v += s: the loss of y, of v, and of both"""
-    for of_base, of_view in ((1, 0), (0, 1), (1, 1)):
-        def f(y, w, s):
-            y = y * 1
-            v = VIEWS[name](y)
-            v += s
-            return squares(y) * of_base + squares(v) * of_view
-        right(f, Y, W, S)
+    def f(y, w, s):
+        y = y * 1
+        v = VIEWS[name](y)
+        v += s
+        return squares(y) * of_base + squares(v) * of_view
+    right(f, Y, W, S)
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_written_base_tells_its_views(name):
+@pytest.mark.parametrize("write", [
+    lambda y, s: y.add_(s), lambda y, s: y.__setitem__(1, s), lambda y, s: y[:, 2].copy_(s * s)],
+    ids=["add_", "item", "through a view"])
+def test_a_written_base_tells_its_views(name, write):
     """A view taken before the base was written sees the new numbers, with their history"""
-    for write in (lambda y, s: y.add_(s), lambda y, s: y.__setitem__(1, s), lambda y, s: y[:, 2].copy_(s * s)):
-        def f(y, w, s):
-            y = y * 1
-            v = VIEWS[name](y)
-            write(y, s)
-            return squares(v) + squares(y)
-        right(f, Y, W, S)
+    def f(y, w, s):
+        y = y * 1
+        v = VIEWS[name](y)
+        write(y, s)
+        return squares(v) + squares(y)
+    right(f, Y, W, S)
 
 
 @pytest.mark.parametrize("name", VIEWS)
@@ -53,13 +62,6 @@ def test_a_view_written_by_assignment(name):
     right(f, Y, W, S)
 
 
-def siblings(y, w, s):
-    y = y * 1
-    a, b = y[0], y[1]
-    a += w
-    b *= 3
-    a -= b * s
-    return squares(a, y, b)
 def overlapping(y, w, s):
     y = y.reshape(-1) * 1
     a, b = y[0:4], y[2:6]

@@ -90,6 +90,8 @@ EXCLUSIONS = [
               "isclose logaddexp",
               ends_with_number, "An operation takes a number for its second operand.", "errors"),
     Exclusion("*", dimensions_above(64), "NumPy arrays have at most 64 dimensions.", "errors"),
+    Exclusion("scatter", lambda sample: sample.kwargs.get("reduce") == "multiply",
+              "scatter only adds: PyTorch has no gradient for its products and deprecates them."),
     Exclusion("norm linalg.norm linalg.matrix_norm", wants_singular_values,
               "There is no singular value decomposition."),
     Exclusion("float", always, "float32 cannot see a step of 1e-6.", "differences"),

@@ -29,7 +29,7 @@ def test_tables_name_operations():
 
 
 def samples_named(exclusion):
-    """The samples of every case that the exclusion names, the wrong ones where it is about those."""
+    """The samples of every case that the exclusion names; wrong ones where it is about those."""
     for case in CASES:
         if not (exclusion.names(case.id) or exclusion.names(case.info.name)):
             continue

@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 44b131f41789a84444bfc4d0fdf8b73139ae5a98d0b75d78cf13e61e4a57f04e  body sha256 185a90d2d02c2d2e8b6c1bf375a85c6332d21ad19b4b628772308e968d485510  # noqa: E501
+# source sha256 1aa4a8b85b3d2fb6c8476ac3f821a1dea9de9ec5e09c298b7edac7c1b2f805b5  body sha256 a3430dc5105e66b736880c14efde0c6cdbbd2d5300f383e61cad5f92c84654c8  # noqa: E501
 """core.autograd: built in module 05_autograd."""
 
 import itertools
@@ -88,8 +88,10 @@ class Node:
                 leaf, g = found.popitem()
                 if create_graph:
                     leaf.grad = g if leaf.grad is None else leaf.grad + g
-                else:                  # a copy, since g may be shared
-                    leaf.grad = Tensor._of(g.copy() if leaf.grad is None else leaf.grad.data + g)
+                    continue
+                if isinstance(g, Tensor):                  # recorded in higher_order(): drop the history
+                    g = g.data
+                leaf.grad = Tensor._of(g.copy() if leaf.grad is None else leaf.grad.data + g)  # g may be shared
 
 
 _accumulating = threading.Lock()
@@ -109,11 +111,12 @@ def gradients(out, gradient=None, retain_graph=False, create_graph=False, oldest
     if gradient.shape != out.shape:
         raise RuntimeError(f"backward(): the gradient has shape {gradient.shape} and the tensor {out.shape}. "
                            "They must be equal.")
-    nodes = itertools.takewhile(lambda node: node.order <= oldest, newest_first(out.node))
+    nodes = newest_first(out.node)
+    if oldest < math.inf:
+        nodes = itertools.takewhile(lambda node: node.order <= oldest, nodes)
     if not create_graph:
         with no_grad():
-            found = walk(nodes, out.node, gradient.data, retain_graph)
-        return {leaf: g.data if isinstance(g, Tensor) else g for leaf, g in found.items()}
+            return walk(nodes, out.node, gradient.data, retain_graph)
     nodes = list(nodes)
     for node in nodes:
         if any(is_array(saved) and saved.dtype.kind == "f" for saved in saved_in(node.pull)):
@@ -146,6 +149,8 @@ def unbroadcast(g, shape):
     array([2., 2., 2.])
     """
     added = g.ndim - len(shape)
+    if added == 1 and g.shape[1:] == shape:            # a bias: the commonest case, and the shortest way
+        return g.sum(0)
     stretched = [added + i for i, n in enumerate(shape) if n == 1 and g.shape[added + i] != 1]
     return g.sum(axis=(*range(added), *stretched), keepdims=True).reshape(shape)
 
@@ -153,8 +158,7 @@ def unbroadcast(g, shape):
 def fitted(g, edge):
     """g in the shape and dtype of what it is the gradient of."""
     if g.shape != edge.shape:
-        same_count = math.prod(g.shape) == math.prod(edge.shape)
-        g = g.reshape(edge.shape) if same_count else unbroadcast(g, edge.shape)
+        g = g.reshape(edge.shape) if g.ndim < len(edge.shape) else unbroadcast(g, edge.shape)
     return g if g.dtype is edge.dtype else g.astype(edge.dtype)
 
 

@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/layer_rules_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 1efdda9a81a7337301ed6afd0d8554882ba8a26b555dd81b58f2461b370bf0ae  body sha256 e9f66e580e87953f0a71724ae01e556b6136e070b4a8b9f13c592a0224ca56e2  # noqa: E501
+# source sha256 8f1c219b21bf61d79799e07504e7a57e76a271f2afadfe97440b4671979c177e  body sha256 a6e6f72ea5c28566ff7557b45a793291821c0cebcc28f0844651749ab10c927e  # noqa: E501
 """core.layer_rules: built in module 05_autograd."""
 
 from tinytorch.core.autograd import vjp
@@ -16,7 +16,7 @@ def _(out, x, weight, bias=None):
         pull = vector_rule(x, weight)
         return lambda g: (*pull(g), g)
     return lambda g: (lambda: flat_product(g, weight),
-                      lambda: as_rows(g).swapaxes(0, 1) @ as_rows(x), g)
+                      lambda: flat_product(as_rows(g).swapaxes(0, 1), as_rows(x)), g)
 
 
 @vjp(scaled_mask)

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/tensor_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 9834ec570cd3c98b3edbac8e4b558913792e9d7838818de2af3a1246e14d1bd2  body sha256 c44cf06b9936ba35355aebc5cf75f63c49b1291e1b029d7b32c1c1a5bbb51e48  # noqa: E501
+# source sha256 db8944e7664ae37110b09906cff6b28733f5eb3b4a22f4dfc0ca7f6716b778aa  body sha256 c44cf06b9936ba35355aebc5cf75f63c49b1291e1b029d7b32c1c1a5bbb51e48  # noqa: E501
 """core.op: built in module 01_tensor."""
 
 from tinytorch.core.base import METHODS, OpBase, this_thread

@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 44b131f41789a84444bfc4d0fdf8b73139ae5a98d0b75d78cf13e61e4a57f04e  body sha256 d4d7dbe7937422d14c207d9f04ead0473b5d8993f3572f381fa5ae5788611b4c  # noqa: E501
+# source sha256 1aa4a8b85b3d2fb6c8476ac3f821a1dea9de9ec5e09c298b7edac7c1b2f805b5  body sha256 6c6357a79bb8ccae58c29233be5e6c27183103eafde42eab2e2829b4b78ea1df  # noqa: E501
 """core.rules: built in module 05_autograd."""
 
 import math
@@ -66,7 +66,7 @@ def sum_rule(out, x, dim=None, keepdim=False, dtype=None):
 
 def as_rows(x):
     """x (..., d) as one matrix (n, d)."""
-    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+    return x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
 def vector_rule(x, y):

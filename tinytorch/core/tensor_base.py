@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 8dece01349ad7b43b6153e675b5528b4d395f77389e282b95cebed80d43ed13e  body sha256 982fd6e1c06d36ad562336492167d956a1f36dbd6367853e3274e10344cc4d43  # noqa: E501
+# source sha256 db73bd60d785474b07d9569530a95f59b5f199d37600157927d47e430236e1a1  body sha256 406654506304a3160ae821b534c3538c25344176334ea814db6f4568d5123f1c  # noqa: E501
 """core.tensor_base: built in module 01_tensor."""
 
 import operator
@@ -23,11 +23,11 @@ class TensorBase:
 
 
     # What it is
-    shape = property(lambda self: self.data.shape)
-    dtype = property(lambda self: self.data.dtype)
-    ndim = property(lambda self: self.data.ndim)
-    nbytes = property(lambda self: self.data.nbytes)
-    itemsize = property(lambda self: self.data.itemsize)
+    shape = property(operator.attrgetter("data.shape"))
+    dtype = property(operator.attrgetter("data.dtype"))
+    ndim = property(operator.attrgetter("data.ndim"))
+    nbytes = property(operator.attrgetter("data.nbytes"))
+    itemsize = property(operator.attrgetter("data.itemsize"))
     device = property(lambda self: device_of(self.data))
     is_cuda = property(lambda self: self.device.type == "cuda")
     is_leaf = property(lambda self: self.node is None)

@@ -1,5 +1,5 @@
 # Generated from modules/04_losses/losses_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 4feb6044bc5aaa6728397b7bc224c3ac4efd01e155fc37afe48384d46b2b7514  body sha256 70105f757494301cee42b22ab536e370982fc5baadf5e568b859382cc1ad78a9  # noqa: E501
+# source sha256 d37612bfbf90efe294b0c8ede41927597fd7e5eb970f66eade8d615f9518d3eb  body sha256 2c7b995eb29544bb10fb604f6c95f9b404f87343f45d4542f1f27c9c6a8410bc  # noqa: E501
 """nn.losses: built in module 04_losses."""
 
 import numpy as np
@@ -11,10 +11,9 @@ from tinytorch.nn.activations import log_softmax, softplus
 from tinytorch.nn.floats import floats_only
 from tinytorch.nn.loss_checks import (
     check_classes,
-    check_shares,
-    check_smoothing,
     class_axis,
     common_floats,
+    holds_probabilities,
     refuse_outside,
     refuse_stretching,
     refuse_unequal,
@@ -23,12 +22,20 @@ from tinytorch.nn.loss_checks import (
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "class_weights", "cross_entropy",
     "cross_entropy_rows", "mse_loss", "nll_loss", "reduce_loss", "smoothed_cross_entropy",
-    "soft_cross_entropy", "weighted_binary",
+    "soft_cross_entropy", "weigh_and_reduce",
 ]
 
 
 def reduce_loss(losses, reduction="mean", total=None):
-    """"""
+    """One number made of many losses, or the losses themselves if reduction is "none".
+
+    losses: a tensor or an array of any shape. reduction: "none", "sum" or "mean". total: what the mean
+    divides by, if not the number of losses. Raises ValueError for another reduction. The mean of no
+    losses is nan.
+
+    >>> reduce_loss(Tensor([0.4170, 2.3170, 0.]), total=2)
+    tensor(1.3670)
+    """
     if reduction == "none":
         return losses
     if reduction == "sum":
@@ -41,14 +48,21 @@ def reduce_loss(losses, reduction="mean", total=None):
 @op(keeps=True, promote=False)
 @common_floats
 def mse_loss(input, target, reduction="mean"):
-    """"""
+    """The squared differences of input and target, reduced to one number: their mean, sum or "none".
+
+    input, target: floats of one shape. Raises RuntimeError, naming both shapes, if they differ, also
+    where they would broadcast; and if neither holds floats.
+
+    >>> mse_loss(Tensor([1., 2., 4.]), Tensor([1., 4., 1.]))
+    tensor(4.3333)
+    """
     if input.shape != target.shape:
         raise RuntimeError(f"mse_loss of {input.shape} and a target of {target.shape}: the shapes must be "
-                           "equal. Broadcasting would compare each with every other; reshape one of them.")
+                           "equal. Reshape one of them; broadcasting would compare each with several.")
     difference = input - target
-    if reduction == "mean":                            # in one pass, without an array of squares
-        flat = difference.reshape(-1)
-        loss = flat @ flat / flat.size
+    if reduction == "mean":
+        row = difference.reshape(-1)
+        loss = row @ row / row.size                    # one pass, no array of squares
     else:
         loss = reduce_loss(difference * difference, reduction)
     return loss, difference
@@ -57,27 +71,42 @@ def mse_loss(input, target, reduction="mean"):
 @op(promote=False)
 @floats_only
 def binary_cross_entropy(input, target, weight=None, reduction="mean"):
-    """"""
+    """The surprise at what happened, if `input` was the probability of yes and `target` is 1 for yes.
+
+    input, target: floats of one shape, 0 to 1 (else RuntimeError). weight: what each loss is multiplied
+    by, broadcast to them. Logarithms stop at -100, so a loss is at most 100.
+
+    >>> binary_cross_entropy(Tensor([0.8808, 0.8808]), Tensor([1., 0.]), reduction="none")
+    tensor([0.1269, 2.1270])
+    """
     refuse_outside("binary_cross_entropy", input=input, target=target)
-    yes, no = np.maximum(np.log(input), -100), np.maximum(np.log1p(-input), -100)
+    yes = np.maximum(np.log(input), -100)
+    no = np.maximum(np.log1p(-input), -100)
     losses = -(target * yes + (1 - target) * no)
-    return weighted_binary(losses, weight, reduction)
+    return weigh_and_reduce(losses, weight, reduction)
 
 
-def weighted_binary(losses, weight, reduction):
-    """"""
+def weigh_and_reduce(losses, weight, reduction):
+    """The losses, times `weight` if there is one, reduced. Raises RuntimeError for one that does not fit."""
     if weight is not None:
-        refuse_stretching("binary_cross_entropy", weight, losses.shape)
+        refuse_stretching("binary cross entropy", weight, losses.shape)
         losses = losses * weight
     return reduce_loss(losses, reduction)
 
 
 def binary_cross_entropy_with_logits(input, target, weight=None, *, reduction="mean", pos_weight=None):
-    """"""
+    """binary_cross_entropy of sigmoid(input), for scores of any size.
+
+    input, target: floats of one shape (else ValueError). weight: what each loss is multiplied by.
+    pos_weight: what the part of the target that is yes is multiplied by; both broadcast.
+
+    >>> binary_cross_entropy_with_logits(Tensor([2., 800.]), Tensor([1., 0.]), reduction="none")
+    tensor([1.2693e-01, 8.0000e+02])
+    """
     refuse_unequal("binary_cross_entropy_with_logits", input, target)
     yes = target if pos_weight is None else target * pos_weight
     losses = yes * softplus(-input) + (1 - target) * softplus(input)
-    return weighted_binary(losses, weight, reduction)
+    return weigh_and_reduce(losses, weight, reduction)
 
 
 def class_weights(target, weight, ignore_index):
@@ -87,10 +116,19 @@ def class_weights(target, weight, ignore_index):
 
 
 def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean"):
-    """"""
+    """Minus the log probability of the right class: how surprising each target was.
+
+    input: log probabilities (C,), (N, C) or (N, C, d1, ...). target: the same without C, int64, each 0 to
+    C - 1 (else IndexError) or ignore_index, which counts nothing. weight: (C,), how much a class counts.
+    The mean divides by the weights of the targets.
+
+    >>> log_p = Tensor([[-0.4170, -1.4170, -2.3170], [-0.4170, -1.4170, -2.3170]])
+    >>> nll_loss(log_p, Tensor([0, 2]))
+    tensor(1.3670)
+    """
     target = check_classes("nll_loss", input, target, weight, ignore_index)
     dim, ignored = class_axis(input), target == ignore_index
-    index = target.masked_fill(ignored, 0).unsqueeze(dim)
+    index = target.masked_fill(ignored, 0).unsqueeze(dim)            # any class will do
     picked = gather(input, dim, index).squeeze(dim).masked_fill(ignored, 0.)
     weights = class_weights(target, weight, ignore_index)
     return reduce_loss(-picked * weights, reduction, weights.sum())
@@ -99,15 +137,18 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
 @op(keeps=True, promote=False)
 @floats_only
 def cross_entropy_rows(logits, target, ignore_index=-100):
-    """The cross entropy of each row: minus the log of the probability of its right class.
+    """The surprise at each row's target, from scores: nll_loss of log_softmax, in one op.
 
     logits: (N, C) floats. target: (N,) integers, 0 to C - 1, or ignore_index for a row whose loss is 0.
     Gives (N,), and keeps the probabilities (N, C) for the gradient.
+
+    >>> cross_entropy_rows(Tensor([[2., 1., 0.1], [2., 1., 0.1]]), Tensor([0, 2]))
+    tensor([0.4170, 2.3170])
     """
     counts = target != ignore_index
     p = logits - logits.max(1, keepdims=True)
-    score = p[array_module(p).arange(len(p)), target * counts]     # class 0 where ignored
-    np.exp(p, out=p)
+    score = p[array_module(p).arange(len(p)), target * counts]       # class 0 where ignored
+    np.exp(p, out=p)                                                 # in place from here on: p is ours
     total = p.sum(1)
     p /= total[:, None]
     losses = np.log(total) - score
@@ -116,7 +157,7 @@ def cross_entropy_rows(logits, target, ignore_index=-100):
 
 
 def soft_cross_entropy(input, target, weight=None, *, reduction="mean", label_smoothing=0.0):
-    """"""
+    """cross_entropy for a target of probabilities, in the shape of the input; the mean divides by rows."""
     dim = class_axis(input)
     classes = input.shape[dim]
     target = target * (1 - label_smoothing) + label_smoothing / classes
@@ -127,28 +168,42 @@ def soft_cross_entropy(input, target, weight=None, *, reduction="mean", label_sm
 
 
 def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0):
-    """"""
-    check_smoothing("cross_entropy", label_smoothing)
-    if target.shape == input.shape:
-        check_shares("cross_entropy", input, target, weight, ignore_index)
+    """The surprise at the right class, from scores: nll_loss of log_softmax along the class axis.
+
+    input: (C,), (N, C) or (N, C, d1, ...) floats. target: the same without C, int64, each 0 to C - 1 (else
+    IndexError) or ignore_index; or probabilities, floats in the shape of the input. weight: (C,), how
+    much a class counts; the mean divides by the weights of the targets. label_smoothing: the share of
+    the target that is spread over all classes, 0 to 1 (else RuntimeError).
+
+    >>> cross_entropy(Tensor([[2., 1., 0.1], [2., 1., 0.1]]), Tensor([0, 2]))
+    tensor(1.3670)
+    """
+    if holds_probabilities("cross_entropy", input, target, weight, ignore_index, label_smoothing):
         return soft_cross_entropy(input, target, weight, reduction=reduction, label_smoothing=label_smoothing)
     target = check_classes("cross_entropy", input, target, weight, ignore_index)
-    dim = class_axis(input)
-    rows = input if input.ndim == 2 else input.movedim(dim, -1).reshape(-1, input.shape[dim])
-    wanted = target.reshape(-1)
+    dim, flat = class_axis(input), input.ndim == 2                   # flat: these are rows already
+    rows = input if flat else input.movedim(dim, -1).reshape(-1, input.shape[dim])
+    wanted = target if flat else target.reshape(-1)
     weights = class_weights(wanted, weight, ignore_index)
     if label_smoothing:
         losses = smoothed_cross_entropy(rows, wanted, label_smoothing, weight, ignore_index)
     else:
         losses = cross_entropy_rows(rows, wanted, ignore_index)
         losses = losses if weight is None else losses * weights
-    return reduce_loss(losses.reshape(target.shape), reduction, weights.sum())
+    return reduce_loss(losses if flat else losses.reshape(target.shape), reduction, weights.sum())
 
 
 def smoothed_cross_entropy(logits, target, label_smoothing, weight=None, ignore_index=-100):
-    """"""
+    """The cross entropy of each row with a share of its target spread evenly over all classes.
+
+    logits: (N, C), target: (N,) classes or ignore_index, whose loss is 0. label_smoothing: the share.
+    weight: (C,), what the surprise at each class is multiplied by. Gives (N,).
+
+    >>> smoothed_cross_entropy(Tensor([[2., 1., 0.1]]), Tensor([0]), 0.1)
+    tensor([0.5137])
+    """
     log_p = log_softmax(logits, 1)
     right = nll_loss(log_p, target, weight, ignore_index=ignore_index, reduction="none")
-    anywhere = -(log_p if weight is None else log_p * weight).mean(1)
-    losses = (1 - label_smoothing) * right + label_smoothing * anywhere
+    everywhere = -(log_p if weight is None else log_p * weight).mean(1)
+    losses = (1 - label_smoothing) * right + label_smoothing * everywhere
     return losses.masked_fill(target == ignore_index, 0.)

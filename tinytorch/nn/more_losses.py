@@ -1,5 +1,5 @@
 # Generated from modules/04_losses/more_losses_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 368168bd1f7c985a6a950b0fd2e2f2be8daa0efee155d07dfc4c00cd40326ddf  body sha256 d3315ce755868ba5783aa4adb0dea32d67f41994e11426af76d327e5f4021e62  # noqa: E501
+# source sha256 e3bcd57a9c4adf3ab4c847dda72a182a7a77b2e6b3291da9340d189f4cbe45be  body sha256 09caf8c30a5353d4bb7c8b50d57ffc157f8ee1faef778b800a27abc989d3e369  # noqa: E501
 """nn.more_losses: built in module 04_losses."""
 
 from tinytorch.core.math import abs, clamp, exp, xlogy
@@ -117,8 +117,8 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     """
     for x in input, target:
         if kind_of("kl_div", x) != "f":
-            raise RuntimeError(f"kl_div of {input.dtype} and {target.dtype} numbers: probabilities are floats. "
-                               "Convert them: x.float().")
+            raise RuntimeError(f"kl_div of {input.dtype} and {target.dtype} numbers: probabilities are "
+                               "floats. Convert them: x.float().")
     losses = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
     if reduction == "batchmean" and size_average is None and reduce is None:
         return losses.sum() / (input.shape[0] if input.ndim else 1)

@@ -1,16 +1,20 @@
 # Generated from modules/06_optimizers/optimizer_base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 c085afcb6abdbdbf41df7dd5c50851ec5de15bc531f2ba52295c8c748ffb9a16  body sha256 65132866f9d9b046b0cbb3530f2dd4649bcf94bd575dd89083f9fe9953fb12f8  # noqa: E501
+# source sha256 49b71e54d5550a3002f1ecd45dcce267ae0ba927aadb8c30f6030f4c082ca819  body sha256 d9c4ed23f38c7d8c6440fddd5c518d1cd0a04e8f4291dca44e093ac0396192d4  # noqa: E501
 """optim.optimizer_base: built in module 06_optimizers."""
 
 import warnings
 from collections import defaultdict
 from copy import deepcopy
+from numbers import Real
 
 from tinytorch.core.higher import enable_grad
 from tinytorch.core.tensor import Tensor
 from tinytorch.nn.hooks import Hook, RemovableHandle
 
-__all__ = ["OptimizerBase", "at_least_zero", "named_tensors", "refuse_differentiable", "restored"]
+__all__ = [
+    "OptimizerBase", "at_least_zero", "check_betas", "named_tensors", "refuse_differentiable",
+    "restored",
+]
 
 
 class OptimizerBase:
@@ -163,6 +167,13 @@ def at_least_zero(options, *names):
             raise ValueError(f"Invalid {name}: a tensor must have one element, not {options[name].numel()}.")
         if not float(options[name]) >= 0:
             raise ValueError(f"Invalid {name}: {options[name]}. It must be at least 0.")
+
+
+def check_betas(betas):
+    """Raise ValueError if one of them is no number from 0 on and below 1."""
+    for i, beta in enumerate(betas):
+        if not isinstance(beta, Real) or not 0 <= beta < 1:
+            raise ValueError(f"Invalid beta parameter at index {i}: {beta}. It must be a float in [0, 1).")
 
 
 def refuse_differentiable(differentiable):

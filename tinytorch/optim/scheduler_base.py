@@ -1,5 +1,5 @@
 # Generated from modules/06_optimizers/scheduler_base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 edbe391bdafea57b9d9f01641c17a0f90191f4bda851db4aa5f1aba30068f266  body sha256 027396cf92f327bb04af31dd611de34075e87b940a3c5d3b696653caf84b7bd0  # noqa: E501
+# source sha256 c7ca94ac067ba1cbf45ce513a6ce48ddefd24132a399f11b069a7edc2f8a995b  body sha256 316855d330118ced1d652e866b8f40460d382bced196e1eb3a63d83e265e929b  # noqa: E501
 """optim.scheduler_base: built in module 06_optimizers."""
 
 import math
@@ -130,15 +130,17 @@ class OneCycleBase(LRScheduler):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer: a schedule needs one.")
         self.total_steps = count_steps(total_steps, epochs, steps_per_epoch)
         if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
-            raise ValueError(f"pct_start is the share of steps that go up, a float in [0, 1], not {pct_start}.")
+            raise ValueError("pct_start is the share of steps that go up: a float between 0 and 1, "
+                             f"not {pct_start}.")
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy is 'cos' or 'linear', not {anneal_strategy!r}.")
         self._anneal, self.cycle_momentum = anneal_strategy, cycle_momentum
         top, end = pct_start * self.total_steps - 1, self.total_steps - 1
-        first, last = [(top, 0, 1)], [(end, 1, 2)]
+        phases = [(top, 0, 1), (end, 1, 2)]
         if three_phase:
-            first, last = [(top, 0, 1), (2 * top, 1, 0)], [(end, 0, 2)]
-        self.phases = (first if top else []) + last    # if the first step is at the top, nothing goes up
+            phases = [(top, 0, 1), (2 * top, 1, 0), (end, 0, 2)]
+        begins = [0, *[phase[0] for phase in phases]]
+        self.phases = [phase for phase, begin in zip(phases, begins) if phase[0] != begin] or phases
         if last_epoch == -1:
             for group, peak in zip(optimizer.param_groups, for_each_group(optimizer, "max_lr", max_lr)):
                 group["initial_lr"], group["max_lr"] = peak / div_factor, peak

@@ -1,9 +1,9 @@
-"""A stand-in for CuPy on a machine without a GPU: arrays on a pretended device, stricter than theirs.
+"""A stand-in for CuPy on a machine without a GPU: arrays on a pretended device, strict ones.
 
-`install(monkeypatch)` puts it in the place of CuPy. Its arrays hold NumPy's in secret; they have the
-methods, keywords and functions that CuPy 14 has and no others, refuse to meet a NumPy array, and every
-number that crosses between device and host is counted. So a copy to the host that nobody asked for, or
-a call that CuPy does not know, is caught here, on any machine.
+`install(monkeypatch)` puts it in the place of CuPy. Its arrays hold NumPy's in secret; they have
+the methods, keywords and functions that CuPy 14 has and no others, refuse to meet a NumPy array,
+and whatever crosses between device and host is counted. So a copy to the host that nobody asked
+for, or a call that CuPy does not know, is caught here, on any machine.
 """
 import functools
 import math
@@ -13,6 +13,9 @@ import types
 
 import numpy as np
 
+import tinytorch as torch
+from tinytorch.core import backend
+
 SCALARS = (bool, int, float, np.generic)
 
 
@@ -20,7 +23,7 @@ class Traffic:
     """What crossed: arrays to the host, arrays to the device, single numbers looked at."""
     def __init__(self): self.clear()
     def clear(self): self.to_host = self.to_device = self.looked = 0
-    def __repr__(self): return f"to_host={self.to_host} to_device={self.to_device} looked={self.looked}"
+    def counts(self): return self.to_host, self.to_device, self.looked
 
 
 traffic = Traffic()
@@ -43,7 +46,7 @@ def refuse(x): raise TypeError(f"Unsupported type {type(x)}")
 
 
 def hosts(x):
-    """x with the secret NumPy array in the place of each array of the device, lists searched too."""
+    """x with the secret NumPy array in the place of each array of the device, also in lists."""
     if isinstance(x, ndarray):
         return x._host
     if isinstance(x, np.ndarray):
@@ -73,7 +76,7 @@ def one_device(x):
 
 
 def wrapped(result, device, sources=()):
-    """NumPy's answer as the device's: scalars are arrays of shape (), views know what they look at."""
+    """NumPy's answer as the device's: scalars are arrays of shape (), views know their base."""
     if isinstance(result, (tuple, list)):
         return tuple([wrapped(item, device, sources) for item in result])
     if not isinstance(result, (np.ndarray, np.generic)):
@@ -91,8 +94,10 @@ METHODS = {
     "all": "axis out keepdims", "any": "axis out keepdims", "argmax": "axis out dtype keepdims",
     "argmin": "axis out dtype keepdims", "argpartition": "kth axis", "argsort": "axis kind",
     "astype": "dtype order casting subok copy", "clip": "min max out", "copy": "order",
-    "cumprod": "axis dtype out", "cumsum": "axis dtype out", "diagonal": "offset axis1 axis2", "dot": "b out",
-    "fill": "value", "flatten": "order", "max": "axis out keepdims", "mean": "axis dtype out keepdims",
+    "cumprod": "axis dtype out", "cumsum": "axis dtype out", "diagonal": "offset axis1 axis2",
+    "dot": "b out",
+    "fill": "value", "flatten": "order", "max": "axis out keepdims",
+    "mean": "axis dtype out keepdims",
     "min": "axis out keepdims", "nonzero": "", "prod": "axis dtype out keepdims", "ravel": "order",
     "repeat": "repeats axis", "reshape": "order", "round": "decimals out", "sort": "axis kind",
     "squeeze": "axis", "std": "axis dtype out ddof keepdims", "sum": "axis dtype out keepdims",
@@ -101,26 +106,30 @@ METHODS = {
 }
 
 OPERATORS = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "pow": np.power,
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide,
+    "pow": np.power,
     "floordiv": np.floor_divide, "mod": np.remainder, "and": np.bitwise_and, "or": np.bitwise_or,
     "xor": np.bitwise_xor, "matmul": np.matmul, "lshift": np.left_shift, "rshift": np.right_shift,
 }
 
-COMPARISONS = {"lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal, "gt": np.greater,
+COMPARISONS = {"lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal,
+               "gt": np.greater,
                "ge": np.greater_equal}
 
 FUNCTIONS = """
-    absolute add all amax amin any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin
-    argpartition argsort argwhere around bitwise_and bitwise_not bitwise_or bitwise_xor broadcast_arrays
-    broadcast_to cbrt ceil clip concatenate copysign cos cosh count_nonzero cumprod cumsum diag diagonal diff
-    divide dot einsum equal exp exp2 expand_dims expm1 fabs flip float_power floor floor_divide fmax fmin fmod
-    greater greater_equal heaviside hypot invert isclose isfinite isinf isnan kron left_shift less less_equal
-    log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or logical_xor matmul max maximum
-    mean min minimum moveaxis multiply nan_to_num negative nonzero not_equal ones_like outer partition positive
-    power prod put_along_axis ravel reciprocal remainder repeat reshape right_shift rint roll rollaxis rot90
-    sign signbit sin sinh sort split sqrt square squeeze stack std subtract sum swapaxes take take_along_axis tan
-    tanh tensordot tile trace transpose tril triu true_divide trunc unique unravel_index var vdot where
-    zeros_like empty_like full_like bincount searchsorted
+    absolute add all amax amin any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh
+    argmax argmin argpartition argsort argwhere around bitwise_and bitwise_not bitwise_or
+    bitwise_xor broadcast_arrays broadcast_to cbrt ceil clip concatenate copysign cos cosh
+    count_nonzero cumprod cumsum diag diagonal diff divide dot einsum equal exp exp2 expand_dims
+    expm1 fabs flip float_power floor floor_divide fmax fmin fmod greater greater_equal
+    heaviside hypot invert isclose isfinite isinf isnan kron left_shift less less_equal log
+    log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or logical_xor matmul
+    max maximum mean min minimum moveaxis multiply nan_to_num negative nonzero not_equal
+    ones_like outer partition positive power prod put_along_axis ravel reciprocal remainder
+    repeat reshape right_shift rint roll rollaxis rot90 sign signbit sin sinh sort split sqrt
+    square squeeze stack std subtract sum swapaxes take take_along_axis tan tanh tensordot tile
+    trace transpose tril triu true_divide trunc unique unravel_index var vdot where zeros_like
+    empty_like full_like bincount searchsorted
 """.split()
 
 CREATION = "zeros ones empty full arange eye tri linspace identity".split()
@@ -147,7 +156,8 @@ class ndarray:
     def flags(self):
         """CuPy has these three and no `writeable`."""
         return types.SimpleNamespace(c_contiguous=self._host.flags.c_contiguous,
-                                     f_contiguous=self._host.flags.f_contiguous, owndata=self.base is None)
+                                     f_contiguous=self._host.flags.f_contiguous,
+                                     owndata=self.base is None)
 
     # To the host: only when asked, and always counted
     def get(self):
@@ -206,7 +216,8 @@ class ndarray:
         return wrapped(ufunc(*hosts(inputs), **hosts(kwargs)), device)
 
     def __array_function__(self, function, kinds, args, kwargs):
-        module = functools.reduce(lambda m, name: getattr(m, name, None), function.__module__.split(".")[1:],
+        module = functools.reduce(lambda m, name: getattr(m, name, None),
+                                  function.__module__.split(".")[1:],
                                   sys.modules["cupy"])
         ours = getattr(module, function.__name__, None)
         return NotImplemented if ours is None else ours(*args, **kwargs)
@@ -267,7 +278,7 @@ def _created(f):
 
 
 def array(data, dtype=None, copy=True):
-    """From host or device to the current device; arrays and lists that come from the host are counted."""
+    """On the current device; arrays and lists that come from the host are counted."""
     if isinstance(data, ndarray):
         return ndarray(np.array(data._host, dtype), Device.now())
     parts = arrays_in(data)
@@ -279,7 +290,8 @@ def array(data, dtype=None, copy=True):
 
 
 def asarray(data, dtype=None):
-    if isinstance(data, ndarray) and data._device == Device.now() and (dtype is None or data.dtype == dtype):
+    if isinstance(data, ndarray) and data._device == Device.now() and (dtype is None
+                                                                       or data.dtype == dtype):
         return data
     return array(data, dtype)
 
@@ -298,21 +310,25 @@ def searchsorted(a, v, side="left", sorter=None):
 def scatter_add(a, slices, value):
     """atomicAdd knows few types, where the places are an array of integers."""
     places = arrays_in(slices)
-    if any(p.dtype.kind in "iu" for p in places) and a.dtype not in ("int32", "float16", "float32", "float64"):
-        raise TypeError("scatter_add only supports int32, float16, float32, float64, uint32, uint64, as data type")
+    if any(p.dtype.kind in "iu" for p in places) and a.dtype not in ("int32", "float16", "float32",
+                                                                     "float64"):
+        raise TypeError("scatter_add only supports int32, float16, float32, float64, uint32, ...")
     one_device([a, slices, value])
     np.add.at(a._host, hosts(slices), hosts(value))
 
 
 class Generator:
     """cupy.random.Generator: no `permutation`, and no state that could be read."""
-    def __init__(self, seed): self._random, self.bit_generator = np.random.default_rng(seed), object()
+    def __init__(self,
+                 seed): self._random, self.bit_generator = np.random.default_rng(seed), object()
     def _drawn(self, numbers): return ndarray(np.asarray(numbers), Device.now())
-    def random(self, size=None, dtype=float): return self._drawn(self._random.random(size, np.dtype(dtype)))
+    def random(self, size=None,
+               dtype=float): return self._drawn(self._random.random(size, np.dtype(dtype)))
     def standard_normal(self, size=None, dtype=float):
         return self._drawn(self._random.standard_normal(size, np.dtype(dtype)))
     def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False):
-        return self._drawn(self._random.integers(int(low), None if high is None else int(high), size, dtype,
+        return self._drawn(self._random.integers(int(low), None if high is None else int(high),
+                                                 size, dtype,
                                                  endpoint))
     def standard_exponential(self, size=None, dtype=float):
         return self._drawn(self._random.standard_exponential(size, np.dtype(dtype)))
@@ -329,7 +345,6 @@ _names = {*FUNCTIONS, "conjugate", "deg2rad", "rad2deg", "ldexp", "nextafter", "
 
 def install(monkeypatch):
     """Put the stand-in where `import cupy` finds it, for one test."""
-    from tinytorch.core import backend
     functions = {name: _function(getattr(np, name)) for name in FUNCTIONS}
     created = {name: _created(getattr(np, name)) for name in CREATION}
     linalg = _module("cupy.linalg", qr=_function(np.linalg.qr), norm=_function(np.linalg.norm))
@@ -348,3 +363,16 @@ def install(monkeypatch):
     monkeypatch.setattr(backend, "_generators", type(backend._generators)())
     traffic.clear()
     return cupy
+
+
+# ---- what the tests ask ----
+
+def assert_there(tensor, device): assert tensor.device == device, f"it came to {tensor.device}"
+
+
+def same(got, expected, device="cuda"):
+    """`got` lies on the device and holds the numbers of `expected`, a tensor or array."""
+    assert_there(got, device)
+    expected = expected.detach().numpy() if isinstance(expected, torch.Tensor) else expected
+    assert got.dtype == expected.dtype and got.shape == expected.shape
+    np.testing.assert_allclose(got.numpy(force=True), expected, rtol=1e-6, atol=1e-9)
