@@ -1,11 +1,13 @@
 """Where each name that a target uses comes from: the imports its file gets."""
 
+import ast
 from dataclasses import dataclass, field
 
 from tito import names
 from tito.errors import TitoError
 from tito.imports import Import
-from tito.targets import Dev, Imported, Target
+from tito.source import stubs
+from tito.targets import Dev, Imported, Piece, Target
 
 
 @dataclass
@@ -60,8 +62,13 @@ def _wanted(target: Target, devs: list[Dev], later: dict[str, str]) -> list[_Wan
         if use.name in target.bound:
             continue
         if use.name not in done:
-            done[use.name] = _origin(use, piece.cell, target, devs)
-            found += done[use.name]
+            origin = _origin(use, piece.cell, target, devs)
+            if origin is None and _is_unsolved(use, piece):
+                continue  # what its solution will define
+            if origin is None:
+                raise _undefined(use, piece.cell, target.dev)
+            done[use.name] = origin
+            found += origin
         for want in done[use.name]:
             want.late = want.late and use.late
     _no_stale_globals(target, found, devs)
@@ -82,8 +89,22 @@ def _globals(target: Target) -> None:
         target.bound.setdefault(name, line)  # only the function binds it
 
 
-def _origin(use: names.Use, cell, target: Target, devs: list[Dev]) -> list[_Wanted]:
-    """Own imports, then the lesson's other targets, then its other imports, then builtins."""
+def _is_unsolved(use: names.Use, piece: Piece) -> bool:
+    """Whether the innermost function around an exercise that is not written yet uses the name."""
+    for line in stubs(piece.cell):
+        around = [node for node in ast.walk(piece.tree) if isinstance(node, names.FUNCTIONS)
+                  and node.lineno <= line <= node.end_lineno]
+        inner = max(around, key=lambda node: node.lineno, default=None)
+        if inner and inner.lineno <= use.line <= inner.end_lineno:
+            return True
+    return False
+
+
+def _origin(use: names.Use, cell, target: Target, devs: list[Dev]) -> list[_Wanted] | None:
+    """Own imports, then the lesson's other targets, then its other imports, then builtins.
+
+    None where none of them has the name.
+    """
     dev = target.dev
     own = [i for i in dev.imports if i.what.binds == use.name and i.target == target.name]
     other = [i for i in dev.imports if i.what.binds == use.name and i.target != target.name]
@@ -101,7 +122,7 @@ def _origin(use: names.Use, cell, target: Target, devs: list[Dev]) -> list[_Want
         return _imported(own or other, use, target, devs)
     if use.name in names.ALWAYS_THERE:
         return []
-    raise _undefined(use, cell, dev)
+    return None
 
 
 def _undefined(use: names.Use, cell, dev: Dev) -> TitoError:

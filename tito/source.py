@@ -303,12 +303,22 @@ def unsolved(cells: list[Cell]) -> tuple[int, int]:
     """How many exercises there are, and how many of them nobody has begun."""
     asked = left = 0
     for cell in cells:
+        raising = stubs(cell)
         for region in regions(cell):
             if region.kind == SOLUTION:
-                inside = cell.lines[region.start - cell.line + 1 : region.end - cell.line]
                 asked += 1
-                left += any(_is_stub(line) for line in inside)
+                left += any(region.start < line < region.end for line in raising)
     return asked, left
+
+
+def stubs(cell: Cell) -> list[int]:
+    """The lines of a cell at which an exercise that nobody has solved yet raises."""
+    return [
+        line
+        for region in regions(cell)
+        for line in range(region.start + 1, region.end)
+        if region.kind == SOLUTION and _is_stub(cell.lines[line - cell.line])
+    ]
 
 
 def _is_stub(line: str) -> bool:

@@ -356,6 +356,31 @@ def test_what_is_no_use_imports_nothing(course, use):
     assert imports(text) == []
 
 
+UNSOLVED = """
+    #| export
+    def f(x):
+        z = sqrt(x)
+        ### BEGIN SOLUTION
+        raise NotImplementedError("01_one: f is not written yet")
+        ### END SOLUTION
+        return soft / z
+"""
+
+
+def test_a_name_that_the_solution_will_define_is_no_error(course):
+    text = one(course, "from math import sqrt", UNSOLVED)
+    assert "return soft / z" in text and imports(text) == ["from math import sqrt"]
+
+
+def test_outside_the_unsolved_function_it_is_one(course):
+    other = "\n\n    def g(): return soft\n"
+    course.lesson("#| default_exp a\nfrom math import sqrt", UNSOLVED.rstrip() + other)
+    assert "one_dev.py:14: `soft` is used here" in course.fails().message
+    begun = UNSOLVED.replace('raise NotImplementedError("01_one: f is not written yet")', "pass")
+    course.lesson("#| default_exp a\nfrom math import sqrt", begun)
+    assert "one_dev.py:12: `soft` is used here" in course.fails().message
+
+
 def test_a_name_from_nowhere_is_an_error_with_its_line(course):
     course.lesson("#| default_exp a", "#| export\ndef f():\n    return foo + 1")
     error = course.fails()

@@ -83,6 +83,7 @@ def source(tmp_path):
         "modules/01_one/picture.png": "png",
         "modules/01_one/probes.py": "SEED = 1\n",
         "modules/01_one/solutions.md": "x * 2\n",
+        "modules/01_one/equivalent_mutants.txt": "double | secret_result_of_doubling = x * 2\n",
         "modules/01_one/.ipynb_checkpoints/one_dev.py": ONE,
         "modules/02_two/two_dev.py": TWO,
         "tests/01_one/test_one.py": TESTS,
