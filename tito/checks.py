@@ -4,6 +4,7 @@ import atexit
 import os
 import sys
 import traceback
+from collections import Counter
 
 from tito import console
 from tito.explain import explain
@@ -48,11 +49,15 @@ def _run_group(group: type) -> bool:
     title = _first_line(group.__doc__) or group.__name__
     console.say(f"Unit Test: {title}...")
     methods = _methods(group)
-    unwritten: dict[str, list[str]] = {}  # message -> the sentences that wait for it
-    passed = sum(_run_check(group, name, methods[name], unwritten) for name in methods)
-    for message, sentences in unwritten.items():
-        every = "all" if len(sentences) == len(methods) else f"{len(sentences)} of the {len(methods)}"
+    waiting, ended = Counter(), Counter()  # what an error says -> how many checks end with it
+    passed = sum(_run_check(group, name, methods[name], waiting, ended) for name in methods)
+    for message, count in waiting.items():
+        every = "all" if count == len(methods) else f"{count} of the {len(methods)}"
         console.say(f"{console.mark(False)} {message}: {every} checks wait for it")
+    for message, count in ended.items():
+        if count > 1:
+            more = "1 more check ends" if count == 2 else f"{count - 1} more checks end"
+            console.say(f"{console.mark(False)} {message.splitlines()[0]}: {more} like this")
     whole = passed == len(methods)
     if not methods:
         console.say(f"    {group.__name__} has no method whose name begins with test_")
@@ -70,7 +75,7 @@ def _methods(group: type) -> dict:
     }
 
 
-def _run_check(group: type, name: str, method, unwritten: dict[str, list[str]]) -> bool:
+def _run_check(group: type, name: str, method, waiting: Counter, ended: Counter) -> bool:
     sentence = _first_line(method.__doc__) or name.removeprefix("test_").replace("_", " ")
     try:
         instance = group()
@@ -78,9 +83,10 @@ def _run_check(group: type, name: str, method, unwritten: dict[str, list[str]]) 
             instance.setup_method()
         getattr(instance, name)()
     except (Exception, SystemExit) as error:
-        if is_unwritten(error):  # said once for the group, not once a check
-            unwritten.setdefault(str(error), []).append(sentence)
-        else:
+        stub = unwritten_behind(error)
+        if stub:  # said once for the group, not once a check
+            waiting[str(stub)] += 1
+        elif _is_first(error, ended):
             console.say(f"{console.mark(False)} {sentence}")
             _say_why(error, method)
         return False
@@ -88,8 +94,27 @@ def _run_check(group: type, name: str, method, unwritten: dict[str, list[str]]) 
     return True
 
 
+def _is_first(error: BaseException, ended: Counter) -> bool:
+    """Whether no check before it ended with this error: one mistake is told once for the group.
+
+    What an assert says is told each time, unless an error that was told is behind it.
+    """
+    text = explain(error.__cause__ or error)  # the cause of "expected TypeError, got ..."
+    if isinstance(error, AssertionError) and text not in ended:
+        return True
+    ended[text] += 1
+    return ended[text] == 1
+
+
 def is_unwritten(error: BaseException) -> bool:
     return isinstance(error, NotImplementedError) and "is not written yet" in str(error)
+
+
+def unwritten_behind(error: BaseException | None) -> BaseException | None:
+    """The exercise that is not written yet, where that is why `error` was raised."""
+    while error is not None and not is_unwritten(error):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _say_why(error: BaseException, method) -> None:

@@ -7,7 +7,7 @@ from importlib import import_module
 import click
 
 from tito import console
-from tito.errors import TitoError
+from tito.errors import TitoError, sentence
 
 # name: (where it is, what it does); a command is imported when it is called
 COMMANDS = {
@@ -108,10 +108,10 @@ def main() -> None:
     except Exception as error:
         if os.environ.get("TITO_DEBUG"):
             raise
-        what = f"{type(error).__name__}: {error}".strip().rstrip(".")
+        what = sentence(f"{type(error).__name__}: {error}".strip().rstrip(":"))
         console.show_error(
             TitoError(
-                f"This is a mistake in tito, not yours: {what}.",
+                f"This is a mistake in tito, not yours: {what}",
                 "Please report it with what TITO_DEBUG=1 makes the same command print.",
             )
         )

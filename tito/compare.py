@@ -1,12 +1,18 @@
 """Are two values the same, and if not, what to say about it. For `expect` in lessons."""
 
 import numbers
+from fractions import Fraction
+
+from tito.errors import sentence
 
 SHOWN = 24  # values of an array that are shown whole
+NO_RETURN = "A function without `return` gives None: is one missing?"
 
 
 def difference(got, want, tol: float = 1e-6) -> str:
     """What tells `got` from `want`; empty where nothing does."""
+    if got is None and want is not None:
+        return f"expected {show(want)}, got None\n{NO_RETURN}"
     if not _is_numeric(want):
         same = _plainly_equal(got, want)
         return "" if same else f"expected {show(want)}, got {show(got)}"
@@ -90,10 +96,10 @@ def _values(got, want, tol: float) -> str:
         off = np.where(same, -1.0, np.where(np.isnan(off), np.inf, off))
         worst = tuple(int(i) for i in np.unravel_index(int(off.argmax()), got.shape))
         place = f"[{', '.join(map(str, worst))}]"
-        lines.append(
+        lines.append(sentence(
             f"{wrong} of {got.size} values differ, the most at {place}: "
-            f"expected {_number(want[worst])}, got {_number(got[worst])}."
-        )
+            f"expected {_number(want[worst])}, got {_number(got[worst])}"
+        ))
     hint = _guess(got, want, tol)
     return "\n".join(lines + [hint] * bool(hint))
 
@@ -107,7 +113,8 @@ def _guess(got, want, tol: float) -> str:
     import numpy as np
 
     if np.isnan(got).any() and not np.isnan(want).any():
-        return f"{int(np.isnan(got).sum())} of the values are nan (0/0, inf - inf or log(-1))."
+        count = int(np.isnan(got).sum())
+        return f"{count} of the values are nan (0/0, 0 * inf, inf - inf or log(-1))."
     got, want = got.astype(_wide(got)), want.astype(_wide(want))
     close = {"rtol": max(tol, 1e-5), "atol": max(tol, 1e-6)}
     if got.ndim == 2 and got.shape[0] == got.shape[1] > 1 and np.allclose(got.T, want, **close):
@@ -118,14 +125,23 @@ def _guess(got, want, tol: float) -> str:
         return "Every value got is 0." if got.size > 1 else ""
     if np.allclose(got, -want, **close):
         return "The sign is reversed."
-    if got.size > 1:
+    if len(np.unique(want[want != 0])) > 2:  # any two values are some number times two others
         ratio = (got.ravel() @ want.ravel().conj()).real / (np.abs(want) ** 2).sum()
-        if abs(ratio) > 1e-3 and np.allclose(got, ratio * want, **close):
+        if _is_simple(ratio) and np.allclose(got, ratio * want, **close):
             return f"Every value is {_number(ratio)} times what it should be."
         shift = (got - want).mean()
-        if np.allclose(got - shift, want, **close):
-            return f"Every value is off by {_number(shift)}."
+        if _is_simple(shift) and np.allclose(got - shift, want, **close):
+            return sentence(f"Every value is off by {_number(shift)}")
     return ""
+
+
+def _is_simple(value) -> bool:
+    """Whether it is a number that a slip makes: 2, -1, 1/3, 100, and not 0.1036163."""
+    if value.imag or not 1e-4 < abs(value.real) < 1e4:
+        return False
+    value = float(value.real)
+    near = [Fraction(x).limit_denominator(12) / Fraction(x) for x in (value, 1 / value)]
+    return any(abs(ratio - 1) < 1e-5 for ratio in near)
 
 
 def show(value) -> str:

@@ -1,6 +1,11 @@
 """What tito says when something cannot be done."""
 
 
+def sentence(text: str) -> str:
+    """The text with one full stop at its end, unless it ends as a sentence already."""
+    return text if text.endswith(("?", "!")) else text.rstrip(".") + "."
+
+
 class TitoError(Exception):
     """A message for the user and, on a second line, what to do about it; never a traceback."""
 

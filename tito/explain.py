@@ -6,8 +6,11 @@ where it failed. Runs inside the child process, beside the student's code, and n
 
 import ast
 import linecache
+import re
 import traceback
 from types import FrameType, TracebackType
+
+from tito.compare import NO_RETURN
 
 WIDTH, HEIGHT = 400, 12  # what is shown of one value
 
@@ -16,9 +19,12 @@ _WORDS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.NotEq: "!=
           ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}
 
 
+_HYPOTHESIS = ("Failing test case:", "Falsifying example:", "Falsifying explicit example:")
+
+
 def explain(error: BaseException) -> str:
     """What an exception means to the one whose code raised it, in a few lines."""
-    said = "\n".join([str(error).strip(), *getattr(error, "__notes__", [])]).strip()
+    said = "\n".join([str(error).strip(), *_notes(error), *_about_none(error)]).strip()
     if not isinstance(error, AssertionError):
         return f"{type(error).__name__}: {said}" if said else type(error).__name__
     found = _failed_assert(error.__traceback__)
@@ -26,6 +32,36 @@ def explain(error: BaseException) -> str:
         return said or "The check does not hold."
     values = _compared(*found)
     return f"{said}\n{values}" if said else values
+
+
+def _notes(error: BaseException) -> list[str]:
+    """The notes of an exception; those of Hypothesis down to the values that it failed with."""
+    notes = getattr(error, "__notes__", [])
+    if not any(note.startswith(_HYPOTHESIS) for note in notes):
+        return notes
+    values = []
+    for note in notes:
+        note = re.sub(r"  # or any other generated value$", "", note, flags=re.M)
+        drawn = re.match(r"Draw \d+(?: \(.*?\))?: ", note)
+        if drawn:
+            values.append(note[drawn.end():])
+        elif note.startswith(_HYPOTHESIS):
+            found = re.findall(r"^    (\w+=.*),$", note, re.M)
+            values += [value for value in found if not value.endswith("=data(...)")]
+    return ["It failed with " + "; ".join(" ".join(value.split()) for value in values)]
+
+
+def _about_none(error: BaseException) -> list[str]:
+    """What most often lies behind "'NoneType' object has no attribute ..."."""
+    error = error.__cause__ or error  # of "expected TypeError, got ..."
+    if not isinstance(error, AttributeError | TypeError) or "NoneType" not in str(error):
+        return []
+    frames = list(traceback.walk_tb(error.__traceback__))
+    op = frames[-1][0].f_locals.get("self") if frames else None
+    function = getattr(getattr(op, "forward", None), "__name__", None)
+    if function and function == getattr(op, "name", None):  # an op, which looked at its result
+        return [f"Did {function} return None? Then a `return` is missing."]
+    return [NO_RETURN]
 
 
 def _failed_assert(trace: TracebackType | None) -> tuple[ast.expr, dict] | None:
@@ -88,7 +124,8 @@ def _sides(left: ast.expr, right: ast.expr, op: ast.cmpop, names: dict) -> str:
                    for value in (got, wanted))
     name = ast.unparse(left)
     if isinstance(op, ast.Eq):
-        return f"expected {wanted}\ngot      {got}\nfrom     {name}"
+        none = f"\n{NO_RETURN}" if got == "None" != wanted else ""
+        return f"expected {wanted}\ngot      {got}\nfrom     {name}{none}"
     return f"expected {name} {_WORDS[type(op)]} {wanted}\ngot      {got}"
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tito.errors import TitoError
+from tito.errors import TitoError, sentence
 from tito.scan import comments
 
 DIRECTIVES = ("default_exp", "export", "exporti")
@@ -333,7 +333,7 @@ def parse(cell: Cell) -> ast.Module:
         line = getattr(error, "lineno", None) or cell.line
         reason = getattr(error, "msg", None) or str(error)
         raise TitoError(
-            f"{cell.at(line)}: Python cannot read this cell: {reason}.",
+            f"{cell.at(line)}: Python cannot read this cell: {sentence(reason)}",
             "Correct the line (or the one above it), then try again.",
         ) from None
 

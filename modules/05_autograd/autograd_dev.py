@@ -606,6 +606,9 @@ run_tests(TestNewestFirst)
 # ```
 #
 # Both can happen at once: (4, 1) stretched to (2, 4, 3).
+#
+# The commonest case, a bias with one axis added in front, is given as a short cut; yours are all the
+# others.
 
 # %%
 #| export

@@ -206,6 +206,6 @@ def restored(name, value, parameter):
     """
     if name == "step":
         return int(value)
-    if isinstance(value, Tensor):
+    if isinstance(value, Tensor) and isinstance(parameter, Tensor):
         return Tensor(value.detach(), dtype=parameter.dtype, device=parameter.device)
     return deepcopy(value)

@@ -143,17 +143,85 @@ def test_an_unsolved_exercise_is_said_once_for_the_group(course):
                 expect_error(RuntimeError, f)
             def test_three(self):
                 "Three"
+            def test_four(self):
+                "Another error on the way to it"
+                try:
+                    f()
+                except NotImplementedError:
+                    assert False, "pytest.raises(match=...) does that"
         run_tests(TestF)
     ''')
     assert done.stdout.splitlines() == [
         "Unit Test: The f...",
-        "❌ One",
-        "    not written yet: 05_five: f is not written yet",
-        "❌ Two",
         "✅ Three",
-        "Progress: The f 1/3",
+        "❌ 05_five: f is not written yet: 3 of the 4 checks wait for it",
+        "Progress: The f 1/4",
     ]
     assert done.returncode == 1
+
+
+def test_one_mistake_is_said_once_for_the_group(course):
+    done = course.run('''
+        def f(x):
+            return x.shape
+        class TestF:
+            """The f"""
+            def test_one(self):
+                "One"
+                f(None)
+            def test_two(self):
+                "Two"
+                expect(f(2), 3)
+            def test_three(self):
+                "Three"
+                expect_error(ValueError, f, None)
+            def test_four(self):
+                "Four"
+                expect(f(None), 3)
+            def test_five(self):
+                "Five"
+                expect(None, 3)
+        run_tests(TestF)
+    ''')
+    none = "A function without `return` gives None: is one missing?"
+    assert done.stdout.splitlines() == [
+        "Unit Test: The f...",
+        "❌ One",
+        "    AttributeError: 'NoneType' object has no attribute 'shape'",
+        f"    {none}",
+        "    modules/05_five/five_dev.py:4: return x.shape",
+        "❌ Two",
+        "    AttributeError: 'int' object has no attribute 'shape'",
+        "    modules/05_five/five_dev.py:4: return x.shape",
+        "❌ Five",
+        "    expected 3, got None",
+        f"    {none}",
+        "    modules/05_five/five_dev.py:21: expect(None, 3)",
+        "❌ AttributeError: 'NoneType' object has no attribute 'shape': 2 more checks end like this",
+        "Progress: The f 0/5",
+    ]
+
+
+def test_an_op_that_returns_nothing_is_named(course):
+    done = course.run('''
+        class Op:
+            def __init__(self, forward):
+                self.forward, self.name = forward, forward.__name__
+            def __call__(self, x):
+                return self.forward(x).dtype
+        class Layer(Op):
+            def forward(self, x): return x + self.bias
+            name, bias = "layer", None
+            def __init__(self): pass
+        @Op
+        def relu(x): x
+        class TestRelu:
+            def test_one(self): expect(relu(1), 1)
+            def test_two(self): Layer().forward(1)
+        run_tests(TestRelu)
+    ''')
+    assert "    Did relu return None? Then a `return` is missing." in done.stdout.splitlines()
+    assert done.stdout.count("A function without `return` gives None") == 1
 
 
 def test_each_check_has_its_own_instance_and_setup(course):
@@ -478,11 +546,15 @@ def test_what_is_the_same(got, want):
         ([np.nan, 1.0], [0, 1],
          "expected [0, 1] (2,), got [nan, 1.] (2,)\n"
          "1 of 2 values differ, the most at [0]: expected 0, got nan.\n"
-         "1 of the values are nan (0/0, inf - inf or log(-1))."),
+         "1 of the values are nan (0/0, 0 * inf, inf - inf or log(-1))."),
+        ([1.0, 0.0], [1, 2],
+         "expected [1, 2] (2,), got [1., 0.] (2,)\n"
+         "1 of 2 values differ, the most at [1]: expected 2, got 0.\nThink"),
         ([[1, 3], [2, 4]], [[1, 2], [3, 4]], "They are the right values, transposed."),
         ([-1.0, 2.0], [1, -2], "The sign is reversed."),
-        ([2.0, 4.0], [1, 2], "Every value is 2. times what it should be."),
-        ([2.0, 4.0], [1, 3], "Every value is off by 1."),
+        ([2.0, 4.0, 6.0], [1, 2, 3], "Every value is 2. times what it should be."),
+        ([1 / 3, 2 / 3, -1], [1, 2, -3], "Every value is 0.3333333 times what it should be."),
+        ([2.0, 4.0, 8.0], [1, 3, 7], "Every value is off by 1."),
         ([0.0, 0.0], [1, 3], "Every value got is 0."),
         (np.ones((2, 3)), np.ones((3, 2)), "got is turned on its side."),
         (np.ones((1, 3)), np.ones(3), "though the number of values is the same."),
@@ -497,6 +569,17 @@ def test_what_differs_is_said(got, want, message):
     assert message in text and text.endswith("\nThink of the axis.")
     if "\n" in message or message.startswith("expected"):
         assert text.startswith(message)
+
+
+@pytest.mark.parametrize(("got", "want"), [
+    ([2.0, 4.0], [1, 2]),  # two values, or one and a 0: some number times those that are wanted
+    ([0.0, 2.0, 2.0], [0, 1, 1]),
+    ([3.0, 5.0], [1, 3]),
+    ([1.1036163, 2.2072326, 3.3108489], [1, 2, 3]),  # no slip makes a number like this
+    ([0.9565951, 1.9565951, 2.9565951], [1, 2, 3]),
+])
+def test_a_coincidence_is_not_told_as_a_finding(got, want):
+    assert "Every" not in difference(got, want)
 
 
 def test_the_tolerance_is_relative_above_one():

@@ -1,5 +1,5 @@
 # Generated from modules/06_optimizers/optimizer_base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 49b71e54d5550a3002f1ecd45dcce267ae0ba927aadb8c30f6030f4c082ca819  body sha256 d9c4ed23f38c7d8c6440fddd5c518d1cd0a04e8f4291dca44e093ac0396192d4  # noqa: E501
+# source sha256 292ccfa7794dcea13433a76660c94a453f1106d69073f557b125daec60ec7856  body sha256 652ba82cecdd3d3bc1573aca4f3d3adafc902e11f49daaa617b5af9821d8be6a  # noqa: E501
 """optim.optimizer_base: built in module 06_optimizers."""
 
 import warnings
@@ -191,6 +191,6 @@ def restored(name, value, parameter):
     """
     if name == "step":
         return int(value)
-    if isinstance(value, Tensor):
+    if isinstance(value, Tensor) and isinstance(parameter, Tensor):
         return Tensor(value.detach(), dtype=parameter.dtype, device=parameter.device)
     return deepcopy(value)

@@ -1,5 +1,5 @@
 # Generated from modules/06_optimizers/optimizers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 bfd628600ff355ff0d89ff5089ad7a36ec14853fb715b9a48d01a1502f33448a  body sha256 36d689ac54d0bc2b40828d405f8b4da8365aa058c55f2412e0c7fde5a8f110aa  # noqa: E501
+# source sha256 7a643fa08994ea574fdd4f9ae5a15c3307fa64aa7fd3c86209dfa0cf5a1953b8  body sha256 41b5502160932616b53a463c998049e4651d058e9c8eee1f6fc2f3f9ebe8c777  # noqa: E501
 """optim.optimizers: built in module 06_optimizers."""
 
 import math
@@ -49,12 +49,11 @@ class Optimizer(OptimizerBase):
             raise ValueError(f"load_state_dict: the state has groups of {sizes} parameters, this optimizer "
                              f"has {own_sizes}. Was it saved from another model, or with other groups?")
         numbers, own = [[p for group in some for p in group["params"]] for some in (saved, groups)]
-        of = dict(zip(numbers, own))
-        state = {of.get(number, number): {name: restored(name, value, of.get(number))
-                                          for name, value in memory.items()}
-                 for number, memory in state_dict["state"].items()}
+        parameter = dict(zip(numbers, own))
         self.state.clear()
-        self.state.update(state)
+        for number, memory in state_dict["state"].items():
+            p = parameter.get(number, number)
+            self.state[p] = {name: restored(name, value, p) for name, value in memory.items()}
         for group, options in zip(groups, saved):
             group.update({**options, "params": group["params"]})
 

@@ -1,5 +1,5 @@
 # Generated from modules/06_optimizers/optimizers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 bfd628600ff355ff0d89ff5089ad7a36ec14853fb715b9a48d01a1502f33448a  body sha256 5f38decd38c175e022118f5a4caa8dfe89f93823479db41c5793eefd5faa3b89  # noqa: E501
+# source sha256 7a643fa08994ea574fdd4f9ae5a15c3307fa64aa7fd3c86209dfa0cf5a1953b8  body sha256 5f38decd38c175e022118f5a4caa8dfe89f93823479db41c5793eefd5faa3b89  # noqa: E501
 """optim.schedulers: built in module 06_optimizers."""
 
 import math
