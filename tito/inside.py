@@ -21,7 +21,7 @@ import types
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tito.checks import _first_line, _methods, is_unwritten
+from tito.checks import _first_line, _methods, unwritten_behind
 from tito.explain import explain
 from tito.results import FAILED, PASSED, SKIPPED, UNWRITTEN
 
@@ -115,7 +115,8 @@ class _Paper(io.StringIO):
 def _account(seen) -> dict:
     if seen.error is None:
         return dict(state=PASSED)
-    return dict(state=UNWRITTEN if is_unwritten(seen.error) else FAILED, detail=explain(seen.error),
+    stub = unwritten_behind(seen.error)
+    return dict(state=UNWRITTEN if stub else FAILED, detail=explain(stub or seen.error),
                 trace=_frames(seen.error), printed=seen.printed)
 
 

@@ -72,13 +72,6 @@ def _parts(files: list[Path]) -> list[list[str]]:
     return [[str(file) for file in sorted(part)] for part in parts if part]
 
 
-def lesson_passes(workspace, module) -> bool:
-    """Whether the lesson passes its own checks. A pass of the very same text is remembered."""
-    if progress.passed(workspace, module, progress.digest(module)):
-        return True
-    return run_and_remember(workspace, module).passed
-
-
 def run_and_remember(workspace, module) -> Outcome:
     """Runs the lesson and remembers whether this text of it passes."""
     text = progress.digest(module)  # of before the run: the file may be saved meanwhile

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tito import console, export, runner
+from tito import console, export, progress, runner
 from tito.errors import TitoError
 from tito.results import ENDED, FAILED, PASSED, SKIPPED, UNWRITTEN, Check, Outcome, group_of
 from tito.scratch import export_afresh, scratch_course
@@ -15,6 +15,7 @@ from tito.targets import read_cells
 from tito.workspace import Module, Workspace
 
 DONE, NOT_YET, WAITS, FAILING, NOT_RUN = "done", "not yet", "waits for", "failing", "not run"
+NAMED = 3  # exercises that are named when a module is refused
 _MISSING = re.compile(r"\d\d_\w+: (\S+) is not written yet")
 
 
@@ -64,23 +65,50 @@ class ModuleResult:
         return self.inline.passed and (self.tests is None or self.tests.passed)
 
     @property
+    def open(self) -> list[State]:
+        return [state for state in self.states if state.state != DONE]
+
+    @property
     def next(self) -> State | None:
-        return next((s for s in self.states if s.state != DONE), None)
+        """What to do next: not what waits for another exercise, if there is something else."""
+        return min(self.open, key=lambda state: state.state == WAITS, default=None)
 
 
 def test_module(workspace: Workspace, module: Module, inline_only: bool = False) -> ModuleResult:
     """Runs a module's lesson and, at the same time, tests/NN_name/ on what it would export."""
-    asked = exercises(read_cells(workspace, module.lesson))
+    cells = read_cells(workspace, module.lesson)
     with ThreadPoolExecutor(2) as pool:
         folder = None if inline_only else pool.submit(_tests_folder, workspace, module)
         inline = runner.run_and_remember(workspace, module)
         tests, tests_failure, note = folder.result() if folder else (None, None, "")
     groups = list(dict.fromkeys(check.group for check in inline.checks))
+    asked = _in_order(exercises(cells), groups)
     text = runner.lesson_text(workspace, module)
     stubs = {e.id for e in asked if unwritten(module.name, e.id) in text}
     states = [_state(exercise, inline, groups, stubs) for exercise in asked]
     return ModuleResult(module, workspace.relative(module.lesson), states, inline,
                         _first_failure(workspace, inline, workspace), tests, tests_failure, note)
+
+
+def _in_order(asked: list[Exercise], groups: list[str]) -> list[Exercise]:
+    """The exercises as their checks come in the lesson: a class written early may be the last."""
+    place = {group: n for n, group in enumerate(groups)}
+    return sorted(asked, key=lambda exercise: place.get(group_of(exercise.id, groups), len(groups)))
+
+
+def unfinished(workspace: Workspace, module: Module) -> str:
+    """What keeps a module's lesson from passing; "" where it passes, which is remembered for the
+    very same text."""
+    if progress.passed(workspace, module, progress.digest(module)):
+        return ""
+    result = test_module(workspace, module, inline_only=True)
+    if result.passed:
+        return ""
+    words = [f"{state.exercise.id} ({_words(state)})" for state in result.open]
+    if not words:
+        return result.inline.problem or result.failure.label
+    more = f" and {len(words) - NAMED} more" if len(words) > NAMED else ""
+    return ", ".join(words[:NAMED]) + more
 
 
 def _tests_folder(workspace: Workspace, module: Module):
@@ -181,9 +209,10 @@ def lines(result: ModuleResult) -> Iterator[str]:
         yield from result.failure.lines()
     elif result.next and result.next.state != NOT_RUN:
         exercise = result.next.exercise
+        hints = Path(result.lesson).with_name("HINTS.md").as_posix()
+        there = f" (hints: {hints})" if (result.module.folder / "HINTS.md").is_file() else ""
         yield ""
-        yield (f"Next: {exercise.id}, {result.lesson}:{exercise.start} "
-               f"(a hint: tito hint {result.module.nn})")
+        yield f"Next: {exercise.id}, {result.lesson}:{exercise.start}{there}"
     yield from _about_tests(result)
 
 
@@ -205,7 +234,9 @@ def _about_tests(result: ModuleResult) -> Iterator[str]:
     if result.tests is None:
         return
     yield ""
-    mark = console.mark(result.tests.passed) if result.tests.checks else " ·"
+    fails = result.tests.problem or any(c.state != UNWRITTEN for c in result.tests.failures)
+    passes = result.tests.passed and result.tests.checks
+    mark = console.mark(not fails) if passes or fails else " ·"
     yield f"{mark} {folder}: {_counts(result.tests)}"
     if result.tests_failure:
         yield from (f"  {line}" for line in result.tests_failure.lines())

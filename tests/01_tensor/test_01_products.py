@@ -1,8 +1,6 @@
 """Products of vectors, matrices and whatever einsum can say, against NumPy in float64."""
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import tinytorch as torch
 
@@ -41,14 +39,13 @@ def test_products_with_something_added():
     same(torch.addr(torch.tensor(1.), v, v), 1 + np.outer(V, V))
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.sampled_from([((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((4, 2, 3), (3, 2)),
-                        ((4, 2, 3), (4, 3, 2)), ((2, 3), (5, 3, 2)), ((4, 1, 2, 3), (5, 3, 2)),
-                        ((3,), (4, 3, 2)), ((4, 2, 3), (3,)), ((0, 3), (3, 2)), ((2, 0), (0, 4))]),
-       st.integers(0, 2 ** 31))
-def test_matmul_is_numpys(shapes, seed):
-    rng = np.random.default_rng(seed)
-    x, y = [rng.normal(size=s) for s in shapes]
+@pytest.mark.parametrize("x, y", [
+    ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((4, 2, 3), (3, 2)), ((4, 2, 3), (4, 3, 2)),
+    ((2, 3), (5, 3, 2)), ((4, 1, 2, 3), (5, 3, 2)), ((3,), (4, 3, 2)), ((4, 2, 3), (3,)),
+    ((0, 3), (3, 2)), ((2, 0), (0, 4)), ((0, 2, 3), (3, 2))])
+def test_matmul_is_numpys(x, y):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=x), rng.normal(size=y)
     same(torch.tensor(x) @ torch.tensor(y), x @ y, rtol=1e-12, atol=1e-12)
 
 

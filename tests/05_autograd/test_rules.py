@@ -1,6 +1,4 @@
 """Every gradient rule against differences, to first and second order; and that none is missing."""
-import functools
-
 import numpy as np
 import pytest
 
@@ -14,15 +12,13 @@ OPS = all_ops()
 SAMPLED = [name for name, calls in SAMPLES.items() if name in OPS and calls]
 
 
-def each_op(test):
-    """Runs test(op, call) for every call in the table, one test for each op."""
-    @pytest.mark.parametrize("name", SAMPLED)
-    @functools.wraps(test)
-    def all_calls(name):
-        for call in SAMPLES[name]:
-            test(OPS[name], call)
-    del all_calls.__wrapped__                          # pytest reads the signature: (name)
-    return all_calls
+def each_call(check):
+    """A check of (op, call) as one of those that test_rule runs."""
+    CHECKS.append(check)
+    return check
+
+
+CHECKS = []
 
 
 # ---- the tables are whole ----
@@ -108,8 +104,8 @@ def moved(arrays, directions, h):
     return [a + h * d for a, d in zip(arrays, directions)]
 
 
-@each_op
-def test_rule_against_differences(op, call):
+@each_call
+def against_differences(op, call):
     """Along a random direction, each input by itself, in float64"""
     arrays, weights, directions = drawn(op, call)
     found = gradients(op, call, arrays, weights)
@@ -122,8 +118,8 @@ def test_rule_against_differences(op, call):
             f"input {i}: the rule says {slope}, nudging says {judge}")
 
 
-@each_op
-def test_rule_in_float32(op, call):
+@each_call
+def in_float32(op, call):
     """The gradient of a float32 tensor is float32, and the same number"""
     if op.__name__ == "cast":
         return
@@ -135,8 +131,8 @@ def test_rule_in_float32(op, call):
         np.testing.assert_allclose(narrow, wide, rtol=2e-3, atol=2e-4)
 
 
-@each_op
-def test_the_rule_writes_nothing(op, call):
+@each_call
+def writes_nothing(op, call):
     """Inputs, result and incoming gradient are as they were: a second walk gives the same"""
     arrays, weights, _ = drawn(op, call)
     leaves = [torch.tensor(a, requires_grad=True) for a in arrays]
@@ -154,8 +150,8 @@ def test_the_rule_writes_nothing(op, call):
 
 # ---- second order ----
 
-@each_op
-def test_second_derivative_against_differences(op, call):
+@each_call
+def second_derivative(op, call):
     """The gradient's own gradient, inside higher_order(), along a random direction"""
     arrays, weights, directions = drawn(op, call)
     others = [d for _, _, ds in [drawn(op, call, seed=2)] for d in ds]
@@ -183,8 +179,8 @@ def test_second_derivative_against_differences(op, call):
 
 # ---- plain forms ----
 
-@each_op
-def test_a_plain_form_is_its_op(op, call):
+@each_call
+def plain_form(op, call):
     """The same numbers, shape and dtype, and the same gradient"""
     if op not in COMPOSITES:
         return
@@ -205,6 +201,17 @@ def test_a_plain_form_is_its_op(op, call):
     (out * torch.tensor(weights[0])).sum().backward()
     for leaf, g in zip(leaves, gradients(op, call, arrays, weights)):
         np.testing.assert_allclose(leaf.grad.numpy(), g, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_rule(name):
+    """Differences, float32, nothing written, second derivative, plain form: each for each sample"""
+    for i, call in enumerate(SAMPLES[name]):
+        for check in CHECKS:
+            try:
+                check(OPS[name], call)
+            except AssertionError as error:
+                raise AssertionError(f"{check.__name__} of sample {i}: {error}") from error
 
 
 # ---- where a difference quotient says nothing ----

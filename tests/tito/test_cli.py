@@ -99,7 +99,8 @@ def test_a_module_that_is_not_there_or_not_the_only_one(course):
 def test_a_module_that_fails_its_tests_is_refused(course):
     course.lesson(1, "double", "x * 3")
     done = course.tito("export", "1")
-    two_lines(done, "01_double fails its own tests", "tito test 01 (or export it as it is", 1)
+    two_lines(done, "01_double fails its own tests, so it was not exported: double (failing: 1 of "
+              "1 checks).", "tito test 01 (or export it as it is", 1)
     assert not (course.root / "tinytorch/core/double.py").exists()
     assert course.tito("export", "1", "--force").returncode == 0
     assert "return x * 3" in (course.root / "tinytorch/core/double.py").read_text()
@@ -235,7 +236,12 @@ def test_a_course_folder_is_no_source_for_another(course, tmp_path):
 def test_list_says_what_is_next(course):
     lines = course.tito("list").stdout.splitlines()
     assert lines[0] == "01_double             1 of 1 exercises written  <- next"
-    assert lines[-1].endswith("tito test 01, tito export 01")
+    assert lines[-1] == "Every exercise of 01_double is written: tito export 01"
+    written = (course.root / "modules/01_double/double_dev.py").read_text()
+    course.lesson(1, "double", 'raise NotImplementedError("01_double: double is not written yet")')
+    last = course.tito("list").stdout.splitlines()[-1]
+    assert last == "Open modules/01_double/double_dev.py, then: tito test 01, tito export 01"
+    course.write("modules/01_double/double_dev.py", written)
     course.tito("export", "1")
     lines = course.tito("status").stdout.splitlines()
     assert lines[0] == "01_double             done" and lines[1].endswith("<- next")

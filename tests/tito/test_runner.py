@@ -7,7 +7,7 @@ import pytest
 from tito import export, progress, runner
 from tito.errors import TitoError
 from tito.results import ENDED, FAILED, PASSED, UNWRITTEN, group_of
-from tito.testing import as_dict, lines, test_module
+from tito.testing import as_dict, lines, test_module, unfinished
 
 test_module.__test__ = False  # a function of tito's, no test
 
@@ -239,16 +239,16 @@ def test_a_module_without_a_tests_folder_has_no_outcome(small_course):
 
 def test_a_pass_is_remembered_for_that_text_only(small_course, monkeypatch):
     workspace, module = small_course.workspace, small_course.module
-    assert runner.lesson_passes(workspace, module)
+    assert not unfinished(workspace, module)
     with monkeypatch.context() as patch:
         patch.setattr(runner, "run_lesson", lambda *a: pytest.fail("it ran again"))
-        assert runner.lesson_passes(workspace, module)
+        assert not unfinished(workspace, module)
     small_course.change(SOLVED, "    return x * 3\n")
-    assert not runner.lesson_passes(workspace, module)
+    assert unfinished(workspace, module)
     small_course.change("    return x * 3\n", SOLVED)
     text = progress.digest(module)
     assert not progress.passed(workspace, module, text)  # the failure has replaced the pass
-    assert runner.lesson_passes(workspace, module)
+    assert not unfinished(workspace, module)
 
 
 def test_a_given_sheet_counts_as_part_of_the_text(small_course):
@@ -267,11 +267,11 @@ def test_a_damaged_progress_file_is_named_and_kept(small_course, content):
     file.parent.mkdir()
     file.write_bytes(content)
     with pytest.raises(TitoError) as error:
-        runner.lesson_passes(workspace, small_course.module)
+        unfinished(workspace, small_course.module)
     assert str(file) in error.value.message
     assert "progress.json.corrupt" in error.value.hint
     assert file.with_name("progress.json.corrupt").read_bytes() == content
-    assert runner.lesson_passes(workspace, small_course.module)  # as the hint says
+    assert not unfinished(workspace, small_course.module)  # as the hint says
     assert json.loads(file.read_text())["version"] == progress.VERSION
 
 
@@ -326,8 +326,9 @@ def test_exercises_are_done_not_yet_waiting_or_failing(small_course):
         "double": "not yet", "Box.__init__": "done", "Box.grow": "waits for double"}
     assert result.failure is None  # nothing is wrong, there is only something to do
     shown = "\n".join(lines(result))
-    assert "Next: double, modules/01_thing/thing_dev.py:12" in shown
-    assert "tests/01_thing: 1 passed, 1 not yet" in shown
+    assert ("Next: double, modules/01_thing/thing_dev.py:12 (hints: modules/01_thing/HINTS.md)"
+            in shown)
+    assert " · tests/01_thing: 1 passed, 1 not yet" in shown  # and no cross: nothing failed
 
     small_course.change(UNSOLVED, "    return x * 2 if x > 0 else x\n")
     result = test_module(small_course.workspace, small_course.module, inline_only=True)
@@ -335,6 +336,65 @@ def test_exercises_are_done_not_yet_waiting_or_failing(small_course):
         "double": "failing 1 of 2 checks", "Box.__init__": "done", "Box.grow": "done"}
     assert result.tests is None
     assert result.failure.sentence == "Minus one becomes minus two"
+
+
+def test_exercises_come_in_the_order_of_their_checks(small_course):
+    text = small_course.lesson.read_text()
+    small_course.lesson.write_text(text.replace("TestDouble", "TestA").replace("TestBox:", "TestB:")
+                                   .replace("TestB:", "TestDouble:").replace("TestA", "TestBox"))
+    result = test_module(small_course.workspace, small_course.module, inline_only=True)
+    assert [s.exercise.id for s in result.states] == ["Box.__init__", "double", "Box.grow"]
+
+
+def test_what_waits_for_another_exercise_is_not_next(small_course):
+    small_course.change(SOLVED, "    return Box(x).double()\n")
+    small_course.change("        self.x = x\n", """\
+        self.x = x
+        ### END SOLUTION
+
+    def double(self):
+        ### BEGIN SOLUTION
+        raise NotImplementedError("01_thing: Box.double is not written yet")
+""")
+    result = test_module(small_course.workspace, small_course.module, inline_only=True)
+    assert state_words(result)["double"] == "waits for Box.double"
+    assert result.next.exercise.id == "Box.double"
+
+
+def test_what_keeps_a_module_from_its_export_is_named(small_course):
+    small_course.change(SOLVED, "    return x\n")
+    small_course.change("        self.x = x\n",
+                        '        raise NotImplementedError("01_thing: Box.__init__ is not written '
+                        'yet")\n')
+    assert unfinished(small_course.workspace, small_course.module) == (
+        "double (failing: 2 of 2 checks), Box.__init__ (not yet), Box.grow (waits for "
+        "Box.__init__)")
+
+
+def test_a_test_that_catches_what_is_not_written_has_not_failed(small_course):
+    small_course.change("        if by < 0:", """\
+        raise NotImplementedError("01_thing: Box.grow is not written yet")
+        if by < 0:""")
+    small_course.change("pytest.raises(ValueError, ", "pytest.raises(RuntimeError, ",
+                        small_course.tests)
+    result = test_module(small_course.workspace, small_course.module)
+    assert " · tests/01_thing: 1 passed, 1 not yet" in "\n".join(lines(result))
+
+
+def test_of_hypothesis_only_the_values_are_told(small_course):
+    small_course.write("tests/01_thing/test_thing.py", """\
+        from hypothesis import given, strategies as st
+        from hypothesis.extra.numpy import arrays
+        from tinytorch.core.thing import double
+
+        @given(st.integers(7, 9), st.data())
+        def test_double(x, data):
+            y = data.draw(arrays("float64", (2,), elements=st.just(1.0)))
+            assert double(x) == len(y)
+        """)
+    result = test_module(small_course.workspace, small_course.module)
+    assert result.tests_failure.detail == (
+        "It failed with x=7; array([1., 1.])\nexpected 2\ngot      14\nfrom     double(x)")
 
 
 def test_an_error_in_the_package_is_shown_at_the_line_of_the_lesson(small_course):

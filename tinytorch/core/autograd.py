@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 1aa4a8b85b3d2fb6c8476ac3f821a1dea9de9ec5e09c298b7edac7c1b2f805b5  body sha256 a3430dc5105e66b736880c14efde0c6cdbbd2d5300f383e61cad5f92c84654c8  # noqa: E501
+# source sha256 6b0dfc1b29fdc0e1d6c4a406e253daf912f4899187d4fe0c08fde0d20d8fbc4d  body sha256 a3430dc5105e66b736880c14efde0c6cdbbd2d5300f383e61cad5f92c84654c8  # noqa: E501
 """core.autograd: built in module 05_autograd."""
 
 import itertools

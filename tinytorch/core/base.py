@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 db73bd60d785474b07d9569530a95f59b5f199d37600157927d47e430236e1a1  body sha256 fcd0404f16235961dec14a90b12cb4f38926d72f17df24bee10996a37bf3f057  # noqa: E501
+# source sha256 026f4889fe167a16ba856cae0b7e12da36725246d2c9017360e31f1a8ed418c1  body sha256 fcd0404f16235961dec14a90b12cb4f38926d72f17df24bee10996a37bf3f057  # noqa: E501
 """core.base: built in module 01_tensor."""
 
 import functools

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 db73bd60d785474b07d9569530a95f59b5f199d37600157927d47e430236e1a1  body sha256 406654506304a3160ae821b534c3538c25344176334ea814db6f4568d5123f1c  # noqa: E501
+# source sha256 026f4889fe167a16ba856cae0b7e12da36725246d2c9017360e31f1a8ed418c1  body sha256 a2c78c4e191083b3a4a7b71c341ff44629a41bc0c09cbd7fd9d7ce968e7eebd9  # noqa: E501
 """core.tensor_base: built in module 01_tensor."""
 
 import operator
@@ -8,7 +8,7 @@ from copy import deepcopy
 
 import numpy as np
 
-from tinytorch.core.backend import array_module, device_of, to_numpy, wrote
+from tinytorch.core.backend import array_module, device_of, is_array, to_numpy, wrote
 from tinytorch.core.base import METHODS, this_thread
 from tinytorch.core.dtypes import CATEGORY, explained
 from tinytorch.core.printing import tensor_text
@@ -114,10 +114,19 @@ class TensorBase:
         return function(*_arrays_in(args), **_arrays_in(kwargs))
 
     # Reading and writing by index
-    def __getitem__(self, index): return METHODS["getitem"](self, _plain(index))
+    def __getitem__(self, index):
+        index = _plain(index)
+        if isinstance(index, tuple) and _mixed(index):
+            first, second = _in_two_steps(index)
+            return METHODS["getitem"](METHODS["getitem"](self, first), second)
+        return METHODS["getitem"](self, index)
 
     def __setitem__(self, index, value):
         index, node, wanted = _plain(index), self.node, self.requires_grad
+        if isinstance(index, tuple) and _mixed(index):
+            first, second = _in_two_steps(index)
+            METHODS["getitem"](self, first)[second] = value
+            return
         number = value.data if isinstance(value, TensorBase) else value
         recorder = this_thread.recorder
         if recorder is not None:
@@ -273,7 +282,30 @@ def _plain(index):
         return type(index)([_plain(i) for i in index])
     if isinstance(index, slice) and index.step is not None and index.step < 1:
         raise ValueError(f"a slice with step {index.step}: steps go forward, from 1 on. Use flip().")
-    return index.data if isinstance(index, TensorBase) else index
+    if isinstance(index, TensorBase):
+        index = index.data
+    return int(index) if is_array(index) and not index.ndim and index.dtype.kind in "iu" else index
+
+
+def _mixed(index):
+    """True for an index with numbers and arrays in it, about whose order NumPy and PyTorch disagree."""
+    kinds = {type(i) for i in index}
+    return int in kinds and any(is_array(i) or isinstance(i, list) for i in index)
+
+
+def _in_two_steps(index):
+    """`index` as PyTorch reads it: first the numbers, slices and None, then the arrays."""
+    first, second = [], []
+    for i in index:
+        if is_array(i) or isinstance(i, list):
+            mask = is_array(i) and i.dtype.kind == "b"
+            first += [slice(None)] * (i.ndim if mask else 1)
+            second.append(i)
+        else:
+            first.append(i)
+            if not isinstance(i, int):
+                second.append(i if i is ... else slice(None))
+    return tuple(first), tuple(second)
 
 
 def _arrays_in(arguments):

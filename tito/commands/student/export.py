@@ -3,7 +3,7 @@
 import click
 
 from tito import console, export
-from tito.errors import TitoError
+from tito.errors import TitoError, sentence
 from tito.workspace import Module, Workspace
 
 
@@ -52,11 +52,12 @@ def _export(workspace: Workspace, module: Module, force: bool) -> None:
 
 
 def _must_pass(workspace: Workspace, module: Module) -> None:
-    from tito.runner import lesson_passes
+    from tito.testing import unfinished
 
-    if not lesson_passes(workspace, module):
+    why = unfinished(workspace, module)
+    if why:
         raise TitoError(
-            f"{module.name} fails its own tests, so it was not exported.",
+            sentence(f"{module.name} fails its own tests, so it was not exported: {why}"),
             f"See what fails: tito test {module.nn} (or export it as it is: --force).",
             code=1,
         )

@@ -35,8 +35,7 @@ def command(as_json):
     done = sum(row["state"] in ("exported", "given") for row in rows)
     console.say(f"\n{done} of {len(rows)} modules are in your tinytorch.")
     if following:
-        nn = f"{following['number']:02d}"
-        console.say(f"Open {following['lesson']}, then: tito test {nn}, tito export {nn}")
+        console.say(_next(following))
 
 
 def _row(workspace: Workspace, module: Module) -> dict:
@@ -51,6 +50,13 @@ def _row(workspace: Workspace, module: Module) -> dict:
     if row["state"] in ("open", "changed") and workspace.is_given(module):
         row["state"] = "given"
     return row
+
+
+def _next(row: dict) -> str:
+    nn = f"{row['number']:02d}"
+    if not row["problem"] and not row["unwritten"]:
+        return f"Every exercise of {row['name']} is written: tito export {nn}"
+    return f"Open {row['lesson']}, then: tito test {nn}, tito export {nn}"
 
 
 def _about(row: dict) -> str:
