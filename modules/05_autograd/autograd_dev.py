@@ -18,11 +18,11 @@
 from tito.lesson import expect, expect_error, measure, peak_bytes, run_tests, timed
 
 # %%
-import itertools
 import math
 import threading
 from contextlib import contextmanager
 from heapq import heappop, heappush
+from itertools import takewhile, zip_longest
 
 import numpy as np
 from graph_dev import attach_outputs, check_unwritten, missing_rule, refresh, saved_in
@@ -489,7 +489,7 @@ def gradients(out, gradient=None, retain_graph=False, create_graph=False, oldest
                            "They must be equal.")
     nodes = newest_first(out.node)
     if oldest < math.inf:
-        nodes = itertools.takewhile(lambda node: node.order <= oldest, nodes)
+        nodes = takewhile(lambda node: node.order <= oldest, nodes)
     if not create_graph:
         with no_grad():
             return walk(nodes, out.node, gradient.data, retain_graph)
@@ -670,8 +670,9 @@ run_tests(TestUnbroadcast)
 # 1. Take its pullback. If it is None, an earlier walk has used it up: RuntimeError.
 # 2. Set `node.pull = None`, unless `retain_graph`. The arrays that only the pullback kept alive are
 #    free from here on, while the walk still goes.
-# 3. Call it with what arrived. For each edge and its part:
-#    no edge: nobody wants it; a function: call it; still None: an error that names the op.
+# 3. Call it with what arrived. For each edge and its part, `zip_longest(node.edges, parts)`, so that a part
+#    that a rule forgot is None: no edge: nobody wants it; a function: call it; still None: an error that
+#    names the op.
 # 4. `fitted(part, edge)` undoes broadcasting and dtype.
 # 5. Add it to what arrived at that edge, or make it the first. Nodes in `arrived`, leaves in `leaves`.
 #
@@ -702,7 +703,7 @@ def walk(nodes, root, g, retain_graph=False):
             check_unwritten(node)
         if not retain_graph:
             node.pull = None
-        for edge, part in zip(node.edges, pull(arrived.pop(node))):
+        for edge, part in zip_longest(node.edges, pull(arrived.pop(node))):
             if edge is None:
                 continue
             if callable(part):
@@ -769,6 +770,11 @@ class TestWalk:
     def test_none(self):
         "None for an input that wants a gradient is an error that names the op"
         expect_error(RuntimeError, self.walk, node(self.leaf(1.), pull=lambda g: (None,)), np.array(1.),
+                     says=["add"])
+
+    def test_forgotten(self):
+        "A rule that forgot an input is found out too"
+        expect_error(RuntimeError, self.walk, node(None, self.leaf(1.), pull=lambda g: (g,)), np.array(1.),
                      says=["add"])
 
     def test_twice(self):

@@ -9,6 +9,8 @@
 #| default_exp core.loss_rules
 
 # %%
+import math
+
 import numpy as np
 
 from tinytorch.core.autograd import composite, vjp
@@ -25,7 +27,8 @@ def _(kept, input, target, reduction="mean"):
     n = difference.size if reduction == "mean" else 1
 
     def pull(g):
-        slope = difference * (2 * g / n)               # n may be 0: nan, as in PyTorch
+        g = g.astype(difference.dtype, copy=False)     # of a float16 loss: 2 / n may be too small for it
+        slope = difference * (2 * g / n)
         return slope, lambda: -slope
     return pull
 @composite(mse_loss)
@@ -50,7 +53,7 @@ def _(logits, target, ignore_index=-100):
 #| export
 @vjp(binary_cross_entropy)
 def _(out, input, target, weight=None, reduction="mean"):
-    n = np.prod(input.shape) if reduction == "mean" else 1
+    n = math.prod(input.shape) if reduction == "mean" else 1
 
     def pull(g):
         g = g / n if weight is None else g * weight / n

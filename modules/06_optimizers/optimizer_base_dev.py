@@ -73,7 +73,7 @@ class OptimizerBase:
         new = set(group["params"])
         if len(new) < len(group["params"]):
             warnings.warn("optimizer contains a parameter group with duplicate parameters: each step "
-                          "changes them twice.", stacklevel=4)
+                          "changes them twice.", stacklevel=5)
         for other in self.param_groups:
             if ("param_names" in group) != ("param_names" in other):
                 raise ValueError("all optimizer param groups should be with/without names: "

@@ -62,7 +62,7 @@ def fifty_steps():
 # * A **schedule** changes the size of the step during a run. You write three.
 #
 # The class `Optimizer` comes first, with two methods that you fill in: `zero_grad` now, `load_state_dict`
-# as exercise 6, before which its tests stay open. What it inherits:
+# as exercise 6. What it inherits:
 #
 # ```
 # self.param_groups      [{"params": [w, b], "lr": 0.1, ...}, {"params": [...], "lr": 0.01, ...}]
@@ -76,9 +76,10 @@ def fifty_steps():
 class Optimizer(OptimizerBase):
     """Changes parameters by their gradients; a subclass says how, in `update_group(group)`."""
     def zero_grad(self, set_to_none=True):
-        """Forget the gradients of all parameters: `.grad` becomes None, or zeros if not `set_to_none`.
+        """Forget the gradients of all parameters: `.grad` becomes None.
 
-        A parameter that has no gradient has none afterwards.
+        With set_to_none=False it becomes zeros, in the memory it had and without history; a parameter
+        that has no gradient has none afterwards.
         """
         ### BEGIN SOLUTION
         for group in self.param_groups:
@@ -129,7 +130,8 @@ class Optimizer(OptimizerBase):
 # It sets `.grad` to **None**, not to zeros. None costs no memory, and it means something else: a
 # parameter with None is left alone by a step, while zeros are a gradient like any other, and with
 # momentum or weight decay a parameter moves although its gradient is 0. Whoever wants zeros says
-# `set_to_none=False`; then a parameter that had None keeps None.
+# `set_to_none=False`: they are written into the memory the gradient has (`p.grad.detach().zero_()` does
+# that, and gives it without history), and a parameter that had None keeps None.
 #
 # The method is above. Go over all parameters of all groups.
 
@@ -264,8 +266,9 @@ run_tests(TestSgdUpdate)
 # $$ b \leftarrow \mu\, b + (1 - \tau)\, g \qquad w \leftarrow w - \mathrm{lr}\; b $$
 #
 # μ is the momentum, 0.9 above. b is a **sum**, not an average: where the slopes agree it grows to
-# g / (1 - μ), ten times g, and the steps get ten times as long. That is what momentum knows. (τ, the
-# *dampening*, is 0 nearly always; with τ = μ it would be an average.)
+# g / (1 - μ), ten times g, and the steps get ten times as long. That is what momentum knows. (With μ = 1
+# nothing is ever lost and it never comes to rest: that is what a forgotten `zero_grad` does. τ, the
+# *dampening*, is 0 nearly always.)
 #
 # *Nesterov*'s variant looks one step ahead: it steps by g + μ b, where b is already the new one. The
 # same three gradients give 0.81, 0.539, 0.1951.
@@ -451,8 +454,8 @@ run_tests(TestSGD)
 # None, it is v.
 #
 # `@op` is the decorator of module 01. Called with arrays, nobody records; it is there because module 18
-# will put a faster kernel into this place. Write the formula as it stands. (The solution in this repository
-# does the same arithmetic in one scratch array; the measurements below show when that pays.)
+# will put a faster kernel into this place. Write the formula as it stands; the measurements below come
+# back to its speed.
 
 # %%
 #| export
@@ -1246,13 +1249,13 @@ def four_ways_and_four_plans():
 # Guess first:
 #
 # 1. A step of SGD reads w and g and writes w. Adam also reads and writes m and v. How many times as long
-#    does it take, written as one formula? And with one scratch array?
+#    does it take, written as one formula? And yours?
 # 2. How much *new* memory does the one formula take at its peak, counted in copies of the weights?
 # 3. A network for the digits, 3 epochs: which of the rates 0.0001, 0.001, 0.01, 0.1, 1 is the best for SGD,
 #    which for Adam? And if somebody multiplies the loss by 100?
 
 # %%
-guess_of_adam, guess_with_scratch = None, None       # times SGD
+guess_of_formula, guess_of_yours = None, None        # times SGD
 guess_of_memory = None                               # copies of the weights
 guess_of_best = {("SGD", 1): None, ("SGD", 100): None, ("Adam", 1): None, ("Adam", 100): None}
 
@@ -1273,7 +1276,7 @@ def what_a_step_costs():
                          "Adam, yours": lambda: adam_update(w, g, m, v, 5)}.items():
         print(f"{name:18} {timed(update, repeat=3) / w.size * 1e9:5.1f} ns a weight, "
               f"{peak_bytes(update) / w.nbytes:.1f} copies of the weights at the peak")
-    print(f"you guessed {guess_of_adam} and {guess_with_scratch} times SGD, {guess_of_memory} copies")
+    print(f"you guessed {guess_of_formula} and {guess_of_yours} times SGD, {guess_of_memory} copies")
 
 
 @measure
@@ -1319,10 +1322,11 @@ def which_rate_is_good():
 # %% [markdown]
 # What must hold on any machine. A step does hardly any arithmetic: it waits for memory, and what counts is
 # how often an array of the size of the weights is read or written. Adam as one formula makes a dozen
-# temporaries, several of them alive at once; with a scratch array there is one. It still walks over memory
-# a dozen times. A loop that reads w, g, m and v once and writes three of them once is what module 18 makes
-# of it, several times faster again. For small arrays none of this matters: there a step costs the number
-# of calls.
+# temporaries, several of them alive at once. With one scratch array, made at the start and used for
+# everything (`np.multiply(g, g, out=scratch)`, `scratch *= 1 - beta2`), it takes one copy and is up to
+# twice as fast. Try it; the tests tell whether it is still Adam. It walks over memory a dozen times all the
+# same: module 18 makes one loop of it that reads each array once, and is several times faster again. For
+# small arrays none of this matters: there a step costs the number of calls.
 #
 # What is remembered: nothing, one copy of the weights, two. The gradients are there too, so training with
 # Adam takes four copies where using takes one.

@@ -121,8 +121,8 @@ def test_a_recorder_is_of_this_thread_only():
     default, events, seen = type(this_thread).recorder, [], []
     before = record_with(lambda *event: events.append(event))
     try:
-        thread = threading.Thread(target=lambda: seen.append((this_thread.recorder,
-                                                              Tensor([1.]) * 2)))
+        def other(): seen.append((this_thread.recorder, Tensor([1.]) * 2))
+        thread = threading.Thread(target=other)
         thread.start()
         thread.join()
         assert events == [] and seen[0][0] is default

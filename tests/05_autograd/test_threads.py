@@ -31,8 +31,8 @@ def test_gradients_of_two_threads_add_up_a_thousand_times():
     rng = np.random.default_rng(0)
     data = [torch.tensor(rng.integers(-3, 4, size=(4, 3)).astype("float64")) for _ in range(2)]
     start = rng.integers(-3, 4, size=(3, 2)).astype("float64")
-    w, b = torch.tensor(start, requires_grad=True), torch.zeros(2, dtype=torch.float64,
-                                                                requires_grad=True)
+    w = torch.tensor(start, requires_grad=True)
+    b = torch.zeros(2, dtype=torch.float64, requires_grad=True)
 
     def loss(x, w, b): return ((x @ w + b) * (x @ w)).sum()
 

@@ -18,7 +18,8 @@ from tinytorch.optim.optimizers import (
 
 
 def drawn(shape, seed, count, dtype="float64"):
-    return list(np.random.default_rng(seed).normal(size=(count, *shape)).astype(dtype))
+    rng = np.random.default_rng(seed)
+    return [np.array(rng.normal(size=shape), dtype) for _ in range(count)]
 
 
 def plain_adam(w, gradients, lr, beta1, beta2, eps, decay=0.0, amsgrad=False):

@@ -290,10 +290,8 @@ def array(data, dtype=None, copy=True):
 
 
 def asarray(data, dtype=None):
-    if isinstance(data, ndarray) and data._device == Device.now() and (dtype is None
-                                                                       or data.dtype == dtype):
-        return data
-    return array(data, dtype)
+    here = isinstance(data, ndarray) and data._device == Device.now()
+    return data if here and dtype in (None, data.dtype) else array(data, dtype)
 
 
 def indices(dimensions, dtype=int):
@@ -309,9 +307,8 @@ def searchsorted(a, v, side="left", sorter=None):
 
 def scatter_add(a, slices, value):
     """atomicAdd knows few types, where the places are an array of integers."""
-    places = arrays_in(slices)
-    if any(p.dtype.kind in "iu" for p in places) and a.dtype not in ("int32", "float16", "float32",
-                                                                     "float64"):
+    many = any(place.dtype.kind in "iu" for place in arrays_in(slices))
+    if many and a.dtype not in ("int32", "uint32", "uint64", "float16", "float32", "float64"):
         raise TypeError("scatter_add only supports int32, float16, float32, float64, uint32, ...")
     one_device([a, slices, value])
     np.add.at(a._host, hosts(slices), hosts(value))
@@ -319,19 +316,19 @@ def scatter_add(a, slices, value):
 
 class Generator:
     """cupy.random.Generator: no `permutation`, and no state that could be read."""
-    def __init__(self,
-                 seed): self._random, self.bit_generator = np.random.default_rng(seed), object()
-    def _drawn(self, numbers): return ndarray(np.asarray(numbers), Device.now())
-    def random(self, size=None,
-               dtype=float): return self._drawn(self._random.random(size, np.dtype(dtype)))
+    def __init__(self, seed):
+        self._random, self.bit_generator = np.random.default_rng(seed), object()
+
+    def _drawn(self, name, *args):
+        return ndarray(np.asarray(getattr(self._random, name)(*args)), Device.now())
+    def random(self, size=None, dtype=float): return self._drawn("random", size, np.dtype(dtype))
     def standard_normal(self, size=None, dtype=float):
-        return self._drawn(self._random.standard_normal(size, np.dtype(dtype)))
-    def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False):
-        return self._drawn(self._random.integers(int(low), None if high is None else int(high),
-                                                 size, dtype,
-                                                 endpoint))
+        return self._drawn("standard_normal", size, np.dtype(dtype))
     def standard_exponential(self, size=None, dtype=float):
-        return self._drawn(self._random.standard_exponential(size, np.dtype(dtype)))
+        return self._drawn("standard_exponential", size, np.dtype(dtype))
+    def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False):
+        low, high = int(low), None if high is None else int(high)
+        return self._drawn("integers", low, high, size, dtype, endpoint)
 
 
 def _module(name, **contents):

@@ -206,14 +206,11 @@ def test_two_gpus(stand_in):
 def test_a_step_of_training(device):
     """Forward, backward and an update: nothing leaves the device, and the numbers are the CPU's"""
     rng = np.random.default_rng(0)
-    data, target = rng.normal(size=(8, 4)).astype("float32"), rng.normal(size=(8,
-                                                                               2)).astype("float32")
-    start = rng.normal(size=(4, 2)).astype("float32")
+    arrays = [rng.normal(size=size).astype("float32") for size in ((8, 4), (8, 2), (4, 2))]
 
     def train(where):
-        x, t, w = torch.tensor(data, device=where), torch.tensor(target,
-                                                                 device=where), torch.tensor(
-            start, device=where, requires_grad=True)
+        x, t, w = [torch.tensor(a, device=where) for a in arrays]
+        w.requires_grad_()
         traffic.clear()
         for _ in range(3):
             ((x @ w).tanh() - t).pow(2).mean().backward()

@@ -1,12 +1,12 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 6b0dfc1b29fdc0e1d6c4a406e253daf912f4899187d4fe0c08fde0d20d8fbc4d  body sha256 a3430dc5105e66b736880c14efde0c6cdbbd2d5300f383e61cad5f92c84654c8  # noqa: E501
+# source sha256 b56c86eb34b7e00875d572faee7a0d3299cd06f971de3068f07a48f2f8865889  body sha256 5344ade879b3b9699889c8703d363eef557f39c95911a20f6707ea6fb3113ba1  # noqa: E501
 """core.autograd: built in module 05_autograd."""
 
-import itertools
 import math
 import threading
 from contextlib import contextmanager
 from heapq import heappop, heappush
+from itertools import takewhile, zip_longest
 
 from tinytorch.core.backend import array_module, is_array, writes
 from tinytorch.core.base import record_with
@@ -113,7 +113,7 @@ def gradients(out, gradient=None, retain_graph=False, create_graph=False, oldest
                            "They must be equal.")
     nodes = newest_first(out.node)
     if oldest < math.inf:
-        nodes = itertools.takewhile(lambda node: node.order <= oldest, nodes)
+        nodes = takewhile(lambda node: node.order <= oldest, nodes)
     if not create_graph:
         with no_grad():
             return walk(nodes, out.node, gradient.data, retain_graph)
@@ -180,7 +180,7 @@ def walk(nodes, root, g, retain_graph=False):
             check_unwritten(node)
         if not retain_graph:
             node.pull = None
-        for edge, part in zip(node.edges, pull(arrived.pop(node))):
+        for edge, part in zip_longest(node.edges, pull(arrived.pop(node))):
             if edge is None:
                 continue
             if callable(part):

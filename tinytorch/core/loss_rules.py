@@ -1,6 +1,8 @@
 # Generated from modules/05_autograd/loss_rules_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 be361af8afe766bba2c7b1f870190d716d76c696647281f0d16c4f4eb0378e3c  body sha256 c20a3641a56f6c8830dd2675671368be4d5580786095c713da85c332655380e1  # noqa: E501
+# source sha256 2470eda63c2a1f23b48dd8e8deb23c53fbd7562323c8e3c996cae4b8405b40fe  body sha256 9798a48d97038078f1ef40ab4658755b5ee2878e18b79409c32d391d3482b4ba  # noqa: E501
 """core.loss_rules: built in module 05_autograd."""
+
+import math
 
 import numpy as np
 
@@ -18,7 +20,8 @@ def _(kept, input, target, reduction="mean"):
     n = difference.size if reduction == "mean" else 1
 
     def pull(g):
-        slope = difference * (2 * g / n)               # n may be 0: nan, as in PyTorch
+        g = g.astype(difference.dtype, copy=False)     # of a float16 loss: 2 / n may be too small for it
+        slope = difference * (2 * g / n)
         return slope, lambda: -slope
     return pull
 @composite(mse_loss)
@@ -36,7 +39,7 @@ def _(logits, target, ignore_index=-100):
 
 @vjp(binary_cross_entropy)
 def _(out, input, target, weight=None, reduction="mean"):
-    n = np.prod(input.shape) if reduction == "mean" else 1
+    n = math.prod(input.shape) if reduction == "mean" else 1
 
     def pull(g):
         g = g / n if weight is None else g * weight / n

@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 6b0dfc1b29fdc0e1d6c4a406e253daf912f4899187d4fe0c08fde0d20d8fbc4d  body sha256 6c6357a79bb8ccae58c29233be5e6c27183103eafde42eab2e2829b4b78ea1df  # noqa: E501
+# source sha256 b56c86eb34b7e00875d572faee7a0d3299cd06f971de3068f07a48f2f8865889  body sha256 6c6357a79bb8ccae58c29233be5e6c27183103eafde42eab2e2829b4b78ea1df  # noqa: E501
 """core.rules: built in module 05_autograd."""
 
 import math

@@ -1,5 +1,5 @@
 # Generated from modules/06_optimizers/optimizer_base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 292ccfa7794dcea13433a76660c94a453f1106d69073f557b125daec60ec7856  body sha256 652ba82cecdd3d3bc1573aca4f3d3adafc902e11f49daaa617b5af9821d8be6a  # noqa: E501
+# source sha256 dae28f5e59c075cb988dc142312534a0d60d55c2233c4dba0c715bba277fa7cc  body sha256 bb5d4a286844759fbd6389eb0832797436e92b3815c15100541daca395317c1b  # noqa: E501
 """optim.optimizer_base: built in module 06_optimizers."""
 
 import warnings
@@ -63,7 +63,7 @@ class OptimizerBase:
         new = set(group["params"])
         if len(new) < len(group["params"]):
             warnings.warn("optimizer contains a parameter group with duplicate parameters: each step "
-                          "changes them twice.", stacklevel=4)
+                          "changes them twice.", stacklevel=5)
         for other in self.param_groups:
             if ("param_names" in group) != ("param_names" in other):
                 raise ValueError("all optimizer param groups should be with/without names: "
