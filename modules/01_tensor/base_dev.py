@@ -50,6 +50,17 @@ def record_with(recorder, everywhere=False):
 
 
 METHODS = {}                       # functions that tensors have as methods too, by name
+def retrace(path, x):
+    """x through the steps by which a view was taken: path is (the path before, the last step) or None."""
+    steps = []
+    while path:
+        path, step = path
+        steps.append(step)
+    for step in reversed(steps):
+        x = step(x)
+    return x
+
+
 _SPELLINGS = {"axis": "dim", "keepdims": "keepdim"}
 
 
@@ -123,13 +134,13 @@ class OpBase:
             for view in out if self.outputs else [out]:
                 view.origin = ()
             return
-        first, before, node = source.origin or (source, None, source.node)
+        first, path, node = source.origin or (source, None, source.node)
         for i, view in enumerate(out if self.outputs else [out]):
             if shares_memory(source.data, view.data):            # a reshape may have had to copy
-                def again(x, i=i):
-                    taken = self(before(x) if before else x, *inputs[1:], **params)
+                def step(x, i=i):
+                    taken = self(x, *inputs[1:], **params)
                     return taken[i] if self.outputs else taken
-                view.origin = first, again, node
+                view.origin = first, (path, step), node
 
     def kernel(self, array_type):
         """Register a faster forward for one type of array: `@gelu.kernel(numpy.ndarray)`."""
@@ -311,10 +322,10 @@ class TensorBase:
         """After a write: stamp the memory; a view hands its new history on to what it is a view of."""
         wrote(self.data)
         if recorded and self.origin:
-            source, again, _ = self.origin
-            self.origin = source, again, source.node             # what was written here is newer than that
+            source, path, _ = self.origin
+            self.origin = source, path, source.node              # what was written here is newer than that
             xp = array_module(source.data)
-            places = again(xp.arange(source.data.size).reshape(source.shape))
+            places = retrace(path, xp.arange(source.data.size).reshape(source.shape))
             source[xp.unravel_index(places, source.shape)] = self
 
     # Gradients: module 05 says what a node is

@@ -9,7 +9,7 @@
 #| default_exp nn.loss_layers
 
 # %%
-from loss_checks_dev import reduction_of
+from loss_parts_dev import reduction_of
 from more_losses_dev import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,

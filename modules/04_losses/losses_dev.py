@@ -13,7 +13,7 @@ from tito.lesson import expect, expect_error, measure, peak_bytes, run_tests, ti
 import math
 
 import numpy as np
-from loss_checks_dev import (
+from loss_parts_dev import (
     check_classes,
     class_axis,
     common_floats,
@@ -21,6 +21,8 @@ from loss_checks_dev import (
     refuse_outside,
     refuse_stretching,
     refuse_unequal,
+    soft_losses,
+    sum_of_squares,
 )
 
 from tinytorch.core.backend import array_module
@@ -52,12 +54,10 @@ def nudge_the_weight():
 # they agree, and every nudge of every weight moves it a little, down or up. At the end of this module you
 # will know which w is the best for the ten points, and what loss a model has that knows nothing at all.
 #
-# A loss has two halves: one number for each example, and then one number made of all of them. You write the
-# second half first, then four ways to do the first: the squared distance, two for yes or no, and the
-# one that every classifier and every language model is trained with.
-#
-# Some are ops as in module 02, functions on arrays. Others are plain functions of tensors: inside them
-# you call ops and methods (`x.sum()`, `gather(x, 1, index)`), and everything stays a tensor.
+# A loss has two halves: one number for each example, and one number made of all of them. You write the
+# second half first, then several ways to do the first. Some are ops as in module 02, functions on arrays.
+# Others are plain functions of tensors: inside them you call ops and methods (`x.sum()`, `gather(x, 1,
+# index)`), and everything stays a tensor.
 #
 # ## Exercise 1: what the mean divides by
 #
@@ -70,11 +70,10 @@ def nudge_the_weight():
 # ```
 #
 # Now say that the 0 is no loss at all: the third example was padding, filled in to make the batch
-# rectangular, and was left out. Then the mean of what counts is 2.7340 / 2 = **1.3670**. It is not
-# enough to set a loss to 0: the example must disappear from the divisor too. So what the mean divides by
-# is part of the definition of a loss, and `total` says it where it is not simply the number of losses.
-#
-# Anything else is refused:
+# rectangular, and left out. Then the mean of what counts is 2.7340 / 2 = **1.3670**. It is not enough to
+# set a loss to 0: the example must disappear from the divisor too. So what the mean divides by is part
+# of the definition of a loss, and `total` says it where it is not simply the number of losses. Any other
+# reduction is refused:
 #
 # ```python
 # raise ValueError(f"reduction={reduction!r} is not known; it can be 'none', 'sum' or 'mean'.")
@@ -121,13 +120,11 @@ class TestReduceLoss:
         expect(reduce_loss(self.losses, "mean", total=Tensor(4.)), 0.6835)
         expect(reduce_loss(self.losses, "sum", 2), 2.7340)
 
-    def test_none(self):
-        "Without reduction they stay as they are, in their shape"
-        expect(reduce_loss(Tensor([[1., 2.], [4., 8.]]), "none"), [[1., 2.], [4., 8.]])
-
-    def test_all_dims(self):
-        "(2, 3) losses become one number, not one for each row"
-        expect(reduce_loss(Tensor([[1., 2., 3.], [4., 5., 9.]])), 4.)
+    def test_shapes(self):
+        "(2, 2) losses become one number, not one for each row; without reduction they stay (2, 2)"
+        losses = Tensor([[1., 2.], [4., 9.]])
+        expect(reduce_loss(losses), 4.)
+        expect(reduce_loss(losses, "none"), [[1., 2.], [4., 9.]])
 
     def test_arrays(self):
         "Arrays give the same, in their dtype: the ops below will call it with arrays"
@@ -159,7 +156,7 @@ run_tests(TestReduceLoss)
 # $$ \mathrm{mse} = \frac{1}{n} \sum_i (x_i - y_i)^2 $$
 #
 # Squares have no sign, so misses do not cancel, and one miss by 3 counts more than two by 2. For a loss
-# in the unit of the target there is no function of its own: `mse_loss(x, y) ** 0.5` is the root.
+# in the unit of the target take the root, `mse_loss(x, y) ** 0.5`.
 #
 # The formula is easy; the trap is the shape. A model gives (3, 1), one row per example, and the data are
 # (3,). Say it predicts [1, 2, 3] and is right about all of them. Subtract, and broadcasting compares
@@ -182,19 +179,11 @@ run_tests(TestReduceLoss)
 # It is an op, so input and target are arrays, and `common_floats` (given) has brought them to one dtype
 # of floats, so that nothing is left to settle afterwards (`promote=False`). Set two variables: `loss`, and
 # `difference`, which module 05 will want (`keeps=True`). `reduce_loss` knows all three reductions. If you
-# like, give the mean, which is called a million times, a road of its own: `sum_of_squares(difference)`
-# (given) needs no array of squares where that saves time.
+# like, give the mean a road of its own, as it is called at every step of training: `sum_of_squares` (given)
+# of an array is quicker than squaring and adding.
 
 # %%
 #| export
-def sum_of_squares(x):
-    """The sum of the squares of all numbers in an array."""
-    row = x.reshape(-1)
-    if row.size < 10_000:
-        return row @ row               # a dot product: quick, but over many numbers float32 loses digits
-    return (row * row).sum()           # NumPy adds in a tree, and loses none
-
-
 @op(keeps=True, promote=False)
 @common_floats
 def mse_loss(input, target, reduction="mean"):
@@ -225,19 +214,16 @@ class TestMseLoss:
     x, y = Tensor([1., 2., 4.]), Tensor([1., 4., 1.])
 
     def test_by_hand(self):
-        "[1, 2, 4] and [1, 4, 1]: squares 0, 4, 9, mean 4.3333"
+        "[1, 2, 4] and [1, 4, 1]: squares 0, 4, 9, sum 13, mean 4.3333, and its root is 2.0817"
         expect(mse_loss(self.x, self.y), 4.3333333)
-
-    def test_reductions(self):
-        "Their sum is 13, and without reduction they are three"
         expect(mse_loss(self.x, self.y, "sum"), 13.)
         expect(mse_loss(self.x, self.y, reduction="none"), [0., 4., 9.])
+        expect(mse_loss(self.x, self.y) ** 0.5, 2.0816660)
 
     def test_any_shape(self):
         "(2, 1, 2) is one mean over all four; one number is a mean of one"
         x = Tensor([[[1., 2.]], [[3., 5.]]])
         expect(mse_loss(x, x * 2), 9.75)
-        expect(mse_loss(x, x * 2, "none"), [[[1., 4.]], [[9., 25.]]])
         expect(mse_loss(Tensor(3.), Tensor(5.)), 4.)
 
     def test_shapes(self):
@@ -247,25 +233,17 @@ class TestMseLoss:
         expect_error(RuntimeError, mse_loss, self.x, Tensor(1.), says=["(3,)", "()"])
 
     def test_kept(self):
-        "The difference is kept for module 05, in the shape and with the sign of input - target"
-        loss, difference = mse_loss.forward(np.array([[1., 2.]]), np.array([[4., 1.]]))
+        "The difference is kept for module 05, with the sign of input - target; the inputs stay as they were"
+        x, y = np.array([[1., 2.]]), np.array([[4., 1.]])
+        loss, difference = mse_loss.forward(x, y)
         expect(difference, [[-3., 1.]])
-
-    def test_inputs(self):
-        "Input and target are left as they were"
-        x, y = Tensor([1., 2.]), Tensor([5., 7.])
-        mse_loss(x, y)
-        expect([x, y], [[1., 2.], [5., 7.]])
+        expect([x, y], [[[1., 2.]], [[4., 1.]]])
 
     def test_dtypes(self):
         "float32 stays float32, labels of int64 are taken, and two tensors of integers are refused"
         expect(str(mse_loss(self.x, self.y).dtype), "float32")
         expect(mse_loss(self.x, Tensor([1, 4, 1])), 4.3333333)
         expect_error(RuntimeError, mse_loss, Tensor([1, 2]), Tensor([1, 4]), says=["int64", "float"])
-
-    def test_root(self):
-        "Its root is in the unit of the target: 2.0817"
-        expect(mse_loss(self.x, self.y) ** 0.5, 2.0816660)
 
 
 run_tests(TestMseLoss)
@@ -274,8 +252,8 @@ run_tests(TestMseLoss)
 # ## How surprised?
 #
 # A classifier does not say "yes", it says "yes, with probability 0.88". Suppose yes is right. How bad is
-# that? And how bad would 0.01 have been? The measure is **surprise**, minus the logarithm of the probability
-# of what happened. The other candidate is the squared distance to 1:
+# that? And how bad would 0.01 have been? The measure is **surprise**, minus the logarithm of the
+# probability of what happened. The other candidate is the squared distance to 1:
 #
 # ```
 # p of what happened       0.01      0.1      0.5      0.9     0.99
@@ -283,20 +261,19 @@ run_tests(TestMseLoss)
 # surprise   -ln p         4.605    2.303    0.693    0.105    0.010
 # squared  (1 - p)²        0.980    0.810    0.250    0.010    0.0001
 #
-# how fast each falls if the score (the logit of p) is nudged up:
+# how fast each falls if z is nudged up, where p = σ(z):
 # surprise                 0.990    0.900    0.500    0.100    0.010
 # squared                  0.020    0.162    0.250    0.018    0.0002
 # ```
 #
 # The surprise at a certainty is 0, at 0.5 it is ln 2, and each factor of ten costs another 2.303, without
-# end. The square never exceeds 1: utterly wrong is hardly worse than wrong. The last two rows are why
-# classifiers use the first. Where the model is sure and wrong, at 0.01, a nudge of the score is worth
-# fifty times as much to the surprise as to the square. The square is flat there, and where a loss is flat
-# nothing is learned.
+# end. The square never exceeds 1. The last two rows are why classifiers use the first: where the model is
+# sure and wrong, at 0.01, a nudge is worth fifty times as much to the surprise as to the square. The
+# square is flat there, and where a loss is flat nothing is learned.
 #
-# Surprises of independent events add up, as their probabilities multiply. So the sum of all surprises is
-# minus the log of the probability of the whole data set, and a model with the least loss is the one that
-# finds the data most likely. Statisticians call it *negative log likelihood*, which is the `nll` below.
+# Surprises add up where probabilities multiply, so their sum is minus the log of the probability of the
+# whole data set: the least loss is where the data are most likely. Statisticians call it the *negative
+# log likelihood*, the `nll` below.
 
 # %%
 @measure
@@ -308,12 +285,11 @@ def draw_surprise():
         return
     z = np.linspace(-6, 6, 300)
     p = sigmoid(z)
-    _, (left, right) = plt.subplots(1, 2, figsize=(9, 4))
-    for axes, x, label in (left, p, "probability of what happened"), (right, z, "its score (logit)"):
-        axes.plot(x, -np.log(p), label="-ln p")
-        axes.plot(x, (1 - p) ** 2, label="(1 - p)²")
-        axes.set_xlabel(label)
-        axes.legend()
+    for i, (x, label) in enumerate([(p, "probability of what happened"), (z, "its score z")]):
+        plt.subplot(1, 2, i + 1, xlabel=label)
+        plt.plot(x, -np.log(p), label="-ln p")
+        plt.plot(x, (1 - p) ** 2, label="(1 - p)²")
+        plt.legend()
     if plt.get_backend().lower() == "agg":
         print("No window to draw in: open this file as a notebook to see the two curves.")
     else:
@@ -331,8 +307,8 @@ def draw_surprise():
 #
 # Three traps, all at the ends:
 #
-# * p = 0 and y = 1: the surprise is infinite, and so is the mean of the whole batch. PyTorch stops each
-#   logarithm at **-100**. That no loss exceeds 100 is arbitrary, but one example cannot ruin a run.
+# * p = 0 and y = 1: the surprise is infinite, and so is the mean of the batch. PyTorch stops each logarithm
+#   at **-100**: an arbitrary number, but one example cannot ruin a run any more.
 # * p = 0 and y = 0: the first term is 0 · (-inf), which is nan. Stop the logarithm *before* you multiply.
 # * p = 1e-9 and y = 0: 1 - p is 1 in float32, and its log is 0. You know the cure from softplus: NumPy's
 #   `log1p` takes -p and never forms 1 - p.
@@ -382,24 +358,20 @@ class TestBinaryCrossEntropy:
         "0.8808 for yes: a surprise of 0.1269 if it was yes, of 2.1269 if it was no"
         expect(self.losses([0.8807971, 0.8807971], [1., 0.]), [0.1269280, 2.1269280], tol=1e-5)
 
+        expect(self.losses([0.8], [0.7]), [-0.7 * math.log(0.8) - 0.3 * math.log(0.2)],
+               why="the truth may be a probability as well")
+
     def test_mean(self):
         "Over a (2, 2) table, and without a word, it is the mean"
         p, y = Tensor([[0.5, 0.25], [0.8, 0.9]]), Tensor([[1., 1.], [0., 1.]])
         expect(binary_cross_entropy(p, y), (math.log(2) + math.log(4) + math.log(5) - math.log(0.9)) / 4)
 
-    def test_doubt(self):
-        "The truth may be a probability: 0.8 believed where 0.7 is true costs 0.6390"
-        expect(self.losses([0.8], [0.7]), [-0.7 * math.log(0.8) - 0.3 * math.log(0.2)])
-
-    def test_impossible(self):
-        "What was thought impossible and happened costs 100, not infinity"
+    def test_ends(self):
+        "What was impossible and happened costs 100, not infinity; what was certain and happened 0, not nan"
         expect(self.losses([0., 1.], [1., 0.]), [100., 100.])
-        expect(self.losses([1e-40], [1.], "float64"), [92.1034037], why="only logs below -100 are stopped")
-
-    def test_certain(self):
-        "What was certain and happened costs 0, not nan"
         expect(self.losses([[0.], [1.]], [[0.], [1.]]), [[0.], [0.]],
                why="0 * -inf is nan: stop the log before you multiply")
+        expect(self.losses([1e-40], [1.], "float64"), [92.1034037], why="only logs below -100 are stopped")
 
     def test_small(self):
         "A probability of 1e-9 for what did not happen costs 1e-9, not 0"
@@ -439,10 +411,8 @@ run_tests(TestBinaryCrossEntropy)
 # ```
 #
 # `pos_weight` multiplies the first of the two terms: how much more a missed yes shall cost than a false
-# alarm. If one example in a hundred is a yes, 99 makes both sides equally heavy. It may be one number for
-# each column, and broadcasts.
-#
-# This is no op but a function on tensors, made of ops that you have: your softplus, `*`, `+`, `-`.
+# alarm. If one example in a hundred is a yes, 99 makes both sides equally heavy. It broadcasts: one number
+# for each column is common. This is no op but a function on tensors, made of ops: your softplus, `*`, `+`.
 
 # %%
 #| export
@@ -485,20 +455,14 @@ class TestBinaryCrossEntropyWithLogits:
         "A score of 800 for what did not happen costs 800; 17 costs 17, also in float32"
         expect(self.losses([800., -800., 17.], [0., 1., 0.]), [800., 800., 17.],
                why="100 or inf: a probability was made on the way")
-
-    def test_sure_and_right(self):
-        "Sure and right costs next to nothing, and never nan"
-        expect(self.losses([800., -800.], [1., 0.]), [0., 0.])
+        expect(self.losses([800., -800.], [1., 0.]), [0., 0.], why="sure and right costs nothing, not nan")
         expect(self.losses([20.], [1.]) * 1e9, [2.0611536], tol=1e-4)
 
     def test_pos_weight(self):
-        "pos_weight 3 makes a missed yes three times as dear, and leaves the other side alone"
+        "pos_weight 3 makes a missed yes three times as dear, and only that; a weight multiplies both sides"
         expect(self.losses([2., 2.], [1., 0.], pos_weight=Tensor([3., 3.])), [0.3807840, 2.1269280])
         expect(self.losses([[0., 0.]], [[1., 0.5]], pos_weight=Tensor([3., 9.])),
                [[3 * math.log(2), 5 * math.log(2)]], why="column by column: 0.5 * 9 + 0.5 * 1 is 5")
-
-    def test_weight(self):
-        "A weight multiplies the whole loss of its element"
         expect(self.losses([2., 2.], [1., 0.], weight=Tensor([10., 100.])), [1.2692801, 212.69280], tol=1e-5)
 
     def test_error(self):
@@ -513,8 +477,8 @@ run_tests(TestBinaryCrossEntropyWithLogits)
 #
 # Three classes have the scores [2, 1, 0.1]. Their probabilities are 0.6590, 0.2424, 0.0986, and the logs of
 # those -0.4170, -1.4170, -2.3170. If class 0 is right the surprise is **0.4170**, if class 2 is right
-# **2.3170**. A target is an *index*: 0 or 2, not a row [1, 0, 0] to multiply by. Two rows, and in the second
-# line a third one that does not count:
+# **2.3170**. A target is an *index*, 0 or 2, and not a row [1, 0, 0] to multiply by. And it may say that
+# its row does not count:
 #
 # ```
 # log p (each row)             target      loss
@@ -542,8 +506,7 @@ def class_weights(target, weight, ignore_index):
 # %% [markdown]
 # The input may have more dimensions, (N, C, d1, ...): a picture with a class for every pixel, a text with
 # one for every word. The classes lie along **dimension 1**, and the target is the same without it:
-# (N, d1, ...). A single row is (C,) with a target (). `class_axis(input)` (given) is 1, and 0 for a single
-# row.
+# (N, d1, ...). A single row is (C,) with a target (). `class_axis(input)` (given) is 1, for a single row 0.
 #
 # For picking you have `gather(input, dim, index)` of module 01. Its index must have as many dimensions as
 # the input: `target.unsqueeze(dim)` puts a 1 there, `.squeeze(dim)` takes it away again. Two small things:
@@ -552,10 +515,9 @@ def class_weights(target, weight, ignore_index):
 # * The loss of an ignored target is 0 whatever was picked for it. A log p of -inf times a weight of 0
 #   would be nan, so fill what was picked as well.
 #
-# And one thing must never pass: a target that is no class. NumPy takes -1 for the last one, without a
-# word; labels that begin at 1 would train a class that does not exist. `check_classes` (given, above your
-# part) refuses -1 and C with an IndexError, floats with a RuntimeError (a one-hot row is not an index),
-# and shapes that do not match.
+# What must never pass is a target that is no class. NumPy takes -1 for the last one, without a word;
+# labels that begin at 1 would train a class that does not exist. `check_classes` (given, above your part)
+# refuses -1 and C with an IndexError, floats with a RuntimeError, shapes that do not match with a ValueError.
 
 # %%
 #| export
@@ -581,7 +543,7 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
 
 
 # %%
-LOG_P = [-0.4170300, -1.4170300, -2.3170300]
+SCORES, LOG_P = [2., 1., 0.1], [-0.4170300, -1.4170300, -2.3170300]
 
 
 class TestNllLoss:
@@ -600,6 +562,8 @@ class TestNllLoss:
         expect(nll_loss(three, target), 1.3670300, why="0.9113 divides by the ignored row as well")
         expect(nll_loss(three, target, reduction="none"), [0.4170300, 2.3170300, 0.])
         expect(nll_loss(three, Tensor([0, 1, 1]), ignore_index=1), 0.4170300)
+        impossible = Tensor([[-math.inf, 0., -1.], LOG_P])
+        expect(nll_loss(impossible, Tensor([-100, 0])), 0.4170300, why="-inf * 0 is nan")
 
     def test_weights(self):
         "Weights 1, 1, 3: the mean is 1.8420, divided by the 1 + 3 of the targets"
@@ -616,36 +580,23 @@ class TestNllLoss:
         expect(nll_loss(x, target, reduction="none"), [[0., 5.], [8., 7.]],
                why="input[n, target[n, t], t]: the class is the second index, not the last")
         expect(nll_loss(x, target, Tensor([1., 2., 4.], "float64")), (0 + 20 + 16 + 7) / 8)
-
-    def test_square(self):
-        "In (2, 2, 2) a wrong axis would fit, and only one is right"
-        x = -Tensor(np.arange(8.).reshape(2, 2, 2))
+        x = -Tensor(np.arange(8.).reshape(2, 2, 2))                  # where the wrong axis would fit
         expect(nll_loss(x, Tensor([[1, 0], [0, 1]]), reduction="none"), [[2., 1.], [4., 7.]])
 
     def test_single(self):
         "A single row has a single target, of shape ()"
-        expect(nll_loss(Tensor(LOG_P), Tensor(1)), 1.4170300)
-        expect(nll_loss(Tensor(LOG_P), Tensor(2), reduction="none").shape, ())
-
-    def test_impossible_and_ignored(self):
-        "Minus infinity in an ignored row does not matter"
-        x = Tensor([[-math.inf, 0., -1.], LOG_P])
-        expect(nll_loss(x, Tensor([-100, 0])), 0.4170300, why="-inf * 0 is nan")
+        expect(nll_loss(Tensor(LOG_P), Tensor(2), reduction="none"), 2.3170300)
 
     def test_nothing_counts(self):
-        "If every target is ignored the mean is nan and the sum 0"
+        "If every target is ignored the mean is nan"
         with np.errstate(invalid="ignore"):
             expect(nll_loss(self.two, Tensor([-100, -100])), np.nan)
-        expect(nll_loss(self.two, Tensor([-100, -100]), reduction="sum"), 0.)
 
     def test_no_class(self):
-        "-1 and 3 are no classes out of three: IndexError; a float is no index: RuntimeError"
+        "-1 and 3 are no classes out of three, a float is no index, and two rows have two targets"
         expect_error(IndexError, nll_loss, self.two, Tensor([0, -1]), says=["-1"])
         expect_error(IndexError, nll_loss, self.two, Tensor([0, 3]), says=["3", "2"])
         expect_error(RuntimeError, nll_loss, self.two, Tensor([0., 2.]), says=["float32", "int64"])
-
-    def test_shapes(self):
-        "Two rows and three targets do not match: ValueError"
         expect_error(ValueError, nll_loss, self.two, Tensor([0, 1, 2]), says=["(2, 3)", "(3,)"])
 
 
@@ -707,15 +658,12 @@ def cross_entropy_rows(logits, target, ignore_index=-100):
 # %%
 class TestCrossEntropyRows:
     """Scores to losses, in one op"""
-    x = np.array([[2., 1., 0.1], [2., 1., 0.1]])
+    x = np.array([SCORES, SCORES])
 
     def test_by_hand(self):
-        "Scores [2, 1, 0.1]: class 0 costs 0.4170, class 2 costs 2.3170"
-        expect(cross_entropy_rows(self.x, np.array([0, 2])), [0.4170300, 2.3170300])
-
-    def test_kept(self):
-        "The probabilities are kept: 0.6590, 0.2424, 0.0986 in each row"
+        "Scores [2, 1, 0.1]: class 0 costs 0.4170, class 2 costs 2.3170; 0.6590, 0.2424, 0.0986 are kept"
         losses, p = cross_entropy_rows.forward(self.x, np.array([0, 2]))
+        expect(losses, [0.4170300, 2.3170300])
         expect(p, [[0.6590011, 0.2424330, 0.0985659]] * 2)
 
     def test_large(self):
@@ -759,28 +707,12 @@ run_tests(TestCrossEntropyRows)
 # in front has it twice, and nothing fails: [0.6590, 0.2424, 0.0986] taken for scores cost 0.8021 where 0.4170
 # is right, and even a model that is certain cannot get below 0.5514. It learns, but badly.
 #
-# Two kinds of target are allowed. The second kind comes first, because it is given: not a class but a
-# probability for each class, in the shape of the input. Each class's surprise is multiplied by how much of
-# the truth that class is. Module 17 lets a small model learn from a large one's probabilities like that.
-
-# %%
-#| export
-def soft_cross_entropy(input, target, weight=None, *, reduction="mean", label_smoothing=0.0):
-    """cross_entropy for a target of probabilities, in the shape of the input; the mean divides by rows."""
-    dim = class_axis(input)
-    classes = input.shape[dim]
-    target = target * (1 - label_smoothing) + label_smoothing / classes
-    parts = log_softmax(input, dim) * target
-    if weight is not None:
-        parts = parts * weight.reshape(classes, *[1] * (input.ndim - 1 - dim))
-    return reduce_loss(-parts.sum(dim), reduction)
-
-
-# %% [markdown]
-# With [1, 0, 0] for the truth it is nll_loss again, at the price of a second table. The other kind of target
-# names a class, and is yours. Your op takes rows (N, C). An input (N, C, d1, ...) has to become that, and
-# the class axis is in its middle: first move it to the end, `input.movedim(dim, -1)`, then make rows. A
-# reshape alone would mix classes with places. The losses go back to the target's shape at the end.
+# The target may be a probability for each class, in the shape of the input: then each class's surprise is
+# multiplied by how much of the truth that class is (given, `soft_losses`; module 17 lets a small model
+# learn from a large one's probabilities). Or it names classes, and that is yours. Your op takes rows
+# (N, C). An input (N, C, d1, ...) has to become that, and the class axis is in its middle: first move it
+# to the end, `input.movedim(dim, -1)`, then make rows. A reshape alone would mix classes with places. The
+# losses go back to the target's shape at the end.
 #
 # * `class_weights(wanted, weight, ignore_index)`, of the flat target, is what each row counts. The op's
 #   losses are multiplied by it if there is a `weight`; without one they are right already, since ignored
@@ -802,7 +734,7 @@ def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="m
     tensor(1.3670)
     """
     if holds_probabilities("cross_entropy", input, target, weight, ignore_index, label_smoothing):
-        return soft_cross_entropy(input, target, weight, reduction=reduction, label_smoothing=label_smoothing)
+        return reduce_loss(soft_losses(input, target, weight, label_smoothing), reduction)
     target = check_classes("cross_entropy", input, target, weight, ignore_index)
     ### BEGIN SOLUTION
     dim, flat = class_axis(input), input.ndim == 2                   # flat: these are rows already
@@ -819,9 +751,6 @@ def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="m
 
 
 # %%
-SCORES = [2., 1., 0.1]
-
-
 class TestCrossEntropy:
     """Cross entropy"""
     two = Tensor([SCORES, SCORES])
@@ -859,17 +788,11 @@ class TestCrossEntropy:
                [[0.4170300, 1.4170300], [1.4170300, math.log(3)]],
                why="move the class axis to the end before you make rows")
         expect(cross_entropy(Tensor(x), Tensor([[0, -100], [-100, 2]])), (0.4170300 + math.log(3)) / 2)
-
-    def test_more_dims(self):
-        "(1, 3, 2, 2), a picture with a class for each pixel: the losses have the shape of the target"
-        x = np.zeros((1, 3, 2, 2))
-        x[0, :, 0, 1] = SCORES
-        expect(cross_entropy(Tensor(x), Tensor([[[1, 2], [0, 0]]]), reduction="none"),
+        picture = np.zeros((1, 3, 2, 2))                             # a class for each pixel
+        picture[0, :, 0, 1] = SCORES
+        expect(cross_entropy(Tensor(picture), Tensor([[[1, 2], [0, 0]]]), reduction="none"),
                [[[math.log(3), 2.3170300], [math.log(3), math.log(3)]]])
-
-    def test_single(self):
-        "A single row (3,) with a single target"
-        expect(cross_entropy(Tensor(SCORES), Tensor(2)), 2.3170300)
+        expect(cross_entropy(Tensor(SCORES), Tensor(2)), 2.3170300, why="(3,) is a single row")
 
     def test_probabilities(self):
         "A target in the shape of the input is a distribution: half class 0, half class 2 costs 1.3670"
@@ -878,15 +801,12 @@ class TestCrossEntropy:
                [0.4170300, 2.3170300])
 
     def test_no_class(self):
-        "-1 and 3 are refused, and so is a one-hot row of integers: classes are named by an index"
+        "-1 and 3 are refused, and so are a one-hot row of integers, and (2, 3) targets for (2, 3, 5) scores"
         expect_error(IndexError, cross_entropy, self.two, Tensor([0, -1]), says=["-1"])
         expect_error(IndexError, cross_entropy, self.two, Tensor([3, 0]), says=["3"])
         expect_error(RuntimeError, cross_entropy, self.two, Tensor([[1, 0, 0], [0, 0, 1]]), says=["int64"])
         expect_error(RuntimeError, cross_entropy, self.two, Tensor([0., 2.]), says=["float32"])
-
-    def test_shapes(self):
-        "(2, 3, 5) scores have (2, 5) targets, not (2, 3): RuntimeError, with what was expected"
-        expect_error(RuntimeError, cross_entropy, Tensor(np.zeros((2, 3, 5))), Tensor([[0, 1, 2], [0, 1, 2]]),
+        expect_error(RuntimeError, cross_entropy, Tensor(np.zeros((2, 3, 5))), Tensor([[0, 1, 2]] * 2),
                      says=["(2, 3, 5)", "(2, 5)"])
 
 
@@ -946,12 +866,9 @@ class TestSmoothedCrossEntropy:
                why="0.5620 spreads over the other classes only")
 
     def test_ends(self):
-        "With ε = 0 nothing changes, with ε = 1 the target does not matter"
+        "With ε = 0 nothing changes, with ε = 1 the target does not matter; surer than the target costs"
         expect(smoothed_cross_entropy(self.x, Tensor([0, 2]), 0.), [0.4170300, 2.3170300])
         expect(smoothed_cross_entropy(self.x, Tensor([0, 2]), 1), [1.3836967, 1.3836967])
-
-    def test_right_and_sure(self):
-        "Being surer than the target costs: scores 100 apart cost 6.67, not 0"
         expect(smoothed_cross_entropy(Tensor([[100., 0., 0.]]), Tensor([0]), 0.1), [0.1 * 200 / 3])
 
     def test_weights(self):
@@ -965,11 +882,6 @@ class TestSmoothedCrossEntropy:
         "An ignored row costs 0, not its share of doubt"
         expect(smoothed_cross_entropy(self.x, Tensor([-100, 0]), 0.1), [0., 0.5136967])
         expect(smoothed_cross_entropy(self.x, Tensor([1, 0]), 0.1, ignore_index=1), [0., 0.5136967])
-
-    def test_soft(self):
-        "It is the cross entropy of the target [0.9333, 0.0333, 0.0333]"
-        soft = soft_cross_entropy(self.x, Tensor([[0.9 + 0.1 / 3, 0.1 / 3, 0.1 / 3]] * 2), reduction="none")
-        expect(smoothed_cross_entropy(self.x, Tensor([0, 0]), 0.1), soft)
 
 
 run_tests(TestSmoothedCrossEntropy)
@@ -989,24 +901,18 @@ class TestLosses:
         expect_error(RuntimeError, cross_entropy, x, Tensor([[0, 2]]), label_smoothing=1.5, says=["1.5"])
 
     def test_two_roads(self):
-        "nll_loss of log_softmax is cross_entropy"
+        "cross_entropy is nll_loss of log_softmax; and with two classes it is a yes or no"
         x = Tensor(np.sin(np.arange(24.)).reshape(2, 3, 4) * 5)
         target = Tensor([[0, 2, 1, -100], [1, 1, 2, 0]])
         expect(cross_entropy(x, target), nll_loss(log_softmax(x, 1), target))
-
-    def test_yes_or_no(self):
-        "Two classes with scores 0 and z are a yes or no with score z"
-        z = [2., -1., 0.5]
-        expect(cross_entropy(Tensor([[0., s] for s in z]), Tensor([1, 0, 1])),
-               binary_cross_entropy_with_logits(Tensor(z), Tensor([1., 0., 1.])))
+        expect(cross_entropy(Tensor([[0., 2.], [0., -1.]]), Tensor([1, 0])),
+               binary_cross_entropy_with_logits(Tensor([2., -1.]), Tensor([1., 0.])))
 
 
 run_tests(TestLosses)
 
 # %% [markdown]
 # ## The ten points again
-#
-# The opening asked which number moves. Run this one.
 
 # %%
 def loss_of_ten(w):
@@ -1024,21 +930,19 @@ def nudge_again():
 
 # %% [markdown]
 # The nudge from 0.5 to 0.501 makes the loss smaller by about a ten-thousandth, the nudge to 0.499 larger
-# by as much. That is all one needs to know: w should grow. The best w is 0.80, and five is much worse
-# than knowing nothing: three wrong answers, given with great certainty. Knowing nothing costs ln 2, and
-# ln C if there are C classes. Whoever sees a larger loss at the start of training has a bug, or scores that
-# are too large.
+# by as much: w should grow. The best w is 0.80, and 5 is much worse than knowing nothing: three wrong
+# answers, given with great certainty. Knowing nothing costs ln 2, and ln C if there are C classes.
+# Whoever sees a larger loss at the start of training has a bug, or scores that are too large.
 #
 # Trying all w works for one weight. With 101,770 of them one needs to know in which direction to nudge
 # all of them at once: the *slope* of the loss, which is module 05.
 #
 # ## Measure
 #
-# A language model's last layer gives a table of scores with 50,257 columns, one for each word piece.
-# For 256 of them it is 51 MB. Guess how much memory each of these three needs **beside** that table, in
-# tables, and which is the fastest:
+# A language model's last layer gives a table of scores with 50,257 columns, one for each word piece, here
+# with 256 rows: 51 MB. Guess how much memory each of these needs **beside** that table, in tables:
 #
-# 1. a one-hot target: (one_hot * log_softmax).sum() with a row of 50,257 zeros and ones for each word,
+# 1. a one-hot target, `-(one_hot * log_softmax).sum()`, with a row of zeros and a single 1 for each word,
 # 2. nll_loss of log_softmax, with an index,
 # 3. your cross_entropy.
 
@@ -1065,16 +969,13 @@ def three_roads():
 
 
 # %% [markdown]
-# What must hold: three tables, two, one. The one-hot road pays for its matrix of zeros, for the
-# logarithms, and for the product of both; an index needs neither the first nor the last. The second
-# road holds two: log_softmax makes exponentials beside its logarithms. Your op loses one of them because
-# it picks first and works in place afterwards, and the table that is left is no waste: it holds the
-# probabilities, of which the gradient is made. Where the scores are the largest array of a program, this
-# decides how long a text may be. (The loss of these scores lies a little above ln 50,257 = 10.82, the price
-# of knowing nothing: random scores are worse than none.)
-#
-# What may differ: the milliseconds. The exponentials are the same in all three, so the time shrinks less
-# than the memory.
+# What must hold: three tables, two, one. The one-hot road pays for its zeros, for the logarithms, and for
+# the product of both; an index needs neither the first nor the last. The second road holds two, as
+# log_softmax makes exponentials beside its logarithms. Your op loses one of them because it picks first
+# and works in place afterwards, and the table that is left is no waste: it holds the probabilities, of
+# which the gradient is made. (The loss of these scores lies a little above ln 50,257 = 10.82, the price of
+# knowing nothing: random scores are worse than none.) What may differ: the milliseconds. The exponentials
+# are the same in all three, so the time shrinks less than the memory.
 #
 # ## Reflect
 #
@@ -1088,9 +989,9 @@ def three_roads():
 #
 # ## Where this code lives
 #
-# `tito export 04` writes it to `tinytorch/nn/losses.py`, and beside it what was given: `loss_checks.py`
-# (what is refused), `more_losses.py` (PyTorch's full signatures around yours, and l1, huber, smooth l1 and
-# kl_div made of the same parts), `loss_layers.py` (each of them as a module).
+# `tito export 04` writes it to `tinytorch/nn/losses.py`, and beside it what was given: `loss_parts.py`,
+# `more_losses.py` (PyTorch's full signatures around yours, and l1, huber, smooth l1 and kl_div, made of
+# the same parts) and `loss_layers.py` (each of them as a module).
 #
 # ```python
 # import tinytorch as torch, tinytorch.nn as nn, tinytorch.nn.functional as F
@@ -1098,10 +999,10 @@ def three_roads():
 # print(F.cross_entropy(scores, target), nn.CrossEntropyLoss(label_smoothing=0.1)(scores, target))
 # ```
 #
-# Module 05 calls it next, and asks for the slope of `cross_entropy_rows`. Module 07 trains with it, 13 uses
+# Module 05 calls it next, and asks for the slope of `cross_entropy_rows`. 07 trains with it, 13 uses
 # `ignore_index` for padding and masked words, 17 kl_div, and 18 makes one pass of the whole op.
 #
 # In the real world: PyTorch's `cross_entropy` calls log_softmax and nll_loss one after the other, the
-# second road above, and keeps the table of logarithms for the gradient. For vocabularies of 100,000 there
-# are fused kernels that go one step further and never hold the whole table of scores: they multiply by the
-# last layer's weights, take the loss and throw the scores away, a few rows at a time.
+# second road above, and keeps the table of logarithms for the gradient. For large vocabularies there are
+# fused kernels that never hold the whole table of scores: they multiply by the last layer's weights, take
+# the loss and throw the scores away, a few rows at a time.

@@ -9,7 +9,7 @@
 #| default_exp nn.more_losses
 
 # %%
-from loss_checks_dev import reduction_of, refuse_other_shape, refuse_unequal
+from loss_parts_dev import reduction_of, refuse_other_shape, refuse_unequal
 from losses_dev import binary_cross_entropy as binary_op
 from losses_dev import binary_cross_entropy_with_logits as binary_from_logits
 from losses_dev import cross_entropy as core_cross_entropy

@@ -10,6 +10,7 @@
 
 # %%
 from tinytorch.core.backend import array_module, is_array, writes
+from tinytorch.core.base import retrace
 from tinytorch.core.tensor import Tensor
 
 # %%
@@ -76,9 +77,9 @@ def attach_outputs(Node, op, edges, pull, outputs):
 #| export
 def refresh(view):
     """Give a view the history of its source as it is now, if the source was written since."""
-    source, again, node = view.origin
+    source, path, node = view.origin
     if source.node is not node:
-        fresh = again(source)
+        fresh = retrace(path, source)
         view.node, view.requires_grad, view.origin = fresh.node, fresh.requires_grad, fresh.origin
 
 

@@ -14,6 +14,7 @@ from collections import defaultdict
 from copy import deepcopy
 from numbers import Real
 
+from tinytorch.core.backend import array_module
 from tinytorch.core.higher import enable_grad
 from tinytorch.core.tensor import Tensor
 from tinytorch.nn.hooks import Hook, RemovableHandle
@@ -209,3 +210,8 @@ def restored(name, value, parameter):
     if isinstance(value, Tensor) and isinstance(parameter, Tensor):
         return Tensor(value.detach(), dtype=parameter.dtype, device=parameter.device)
     return deepcopy(value)
+
+
+def zeros_beside(parameter):
+    """A tensor of zeros with the shape, dtype and device of a parameter: an empty memory."""
+    return Tensor._of(array_module(parameter.data).zeros_like(parameter.data))

@@ -24,11 +24,17 @@ import math
 
 import numpy as np
 from more_schedulers_dev import SequentialLR, StepLR
-from optimizer_base_dev import OptimizerBase, at_least_zero, check_betas, refuse_differentiable, restored
+from optimizer_base_dev import (
+    OptimizerBase,
+    at_least_zero,
+    check_betas,
+    refuse_differentiable,
+    restored,
+    zeros_beside,
+)
 from scheduler_base_dev import RATES, OneCycleBase, PlannedLR
 
 from tinytorch.core.backend import array_module, manual_seed, wrote
-from tinytorch.core.creation import zeros_like
 from tinytorch.core.op import op
 from tinytorch.core.tensor import Tensor
 from tinytorch.nn.layers import Linear
@@ -373,7 +379,7 @@ class SGD(Optimizer):
     def _with_momentum(self, p, w, g, lr, momentum, group):
         memory, dampening = self.state[p], group["dampening"]
         if "momentum_buffer" not in memory:            # the first gradient is taken whole
-            memory["momentum_buffer"], dampening = zeros_like(p), 0.0
+            memory["momentum_buffer"], dampening = zeros_beside(p), 0.0
         momentum_update(w, g, memory["momentum_buffer"].data, lr, momentum, float(dampening),
                         group["nesterov"])
 
@@ -445,8 +451,7 @@ run_tests(TestSGD)
 #
 # $$ m \leftarrow \beta_1 m + (1 - \beta_1)\, g \qquad v \leftarrow \beta_2 v + (1 - \beta_2)\, g^2 \qquad
 #    w \leftarrow w - \mathrm{lr}\, \frac{\hat m}{\sqrt{\hat v} + \varepsilon} $$
-
-# %% [markdown]
+#
 # ε, 1e-8, keeps a weight that never had a gradient from 0/0. It stands outside the root.
 #
 # One line of fine print: the variant *amsgrad* divides by the largest v there ever was, one more array.
@@ -680,9 +685,9 @@ class Adam(Optimizer):
         """The arrays that are remembered of a parameter, and the number of the step that begins."""
         memory = self.state[p]
         if not memory:
-            memory.update(step=0, exp_avg=zeros_like(p), exp_avg_sq=zeros_like(p))
+            memory.update(step=0, exp_avg=zeros_beside(p), exp_avg_sq=zeros_beside(p))
         if amsgrad and "max_exp_avg_sq" not in memory:
-            memory["max_exp_avg_sq"] = zeros_like(p)
+            memory["max_exp_avg_sq"] = zeros_beside(p)
         memory["step"] += 1
         largest = memory["max_exp_avg_sq"].data if amsgrad else None
         return memory["exp_avg"].data, memory["exp_avg_sq"].data, largest, memory["step"]
@@ -739,12 +744,12 @@ run_tests(TestAdam)
 # The way back, in the class `Optimizer` above: number i of the saved groups is the i-th of my own
 # parameters. Its memory goes to `self.state[parameter]`, value by value through
 # `restored(name, value, parameter)` (given): a copy, with the parameter's dtype, so that two optimizers
-# that load one state do not share moments. What was remembered before is gone. Then each of my groups takes
-# over the options of its counterpart, but keeps its own "params".
+# that load one state do not share moments. What was remembered before is gone: `self.state.clear()`, and
+# not another dictionary, because this one has an empty memory ready for a parameter it does not know. Then
+# each of my groups takes over the options of its counterpart, but keeps its own "params".
 #
 # If the groups have other sizes, the numbers mean something else. Check that first, change nothing, and
-
-# %% [markdown]
+#
 # ```python
 # raise ValueError(f"load_state_dict: the state has groups of {sizes} parameters, this optimizer has ...")
 # ```
@@ -759,7 +764,7 @@ class Summing(Optimizer):
         for p, w, g in self.gradients(group):
             memory = self.state[p]
             if not memory:
-                memory.update(step=0, total=zeros_like(p))
+                memory.update(step=0, total=zeros_beside(p))
             memory["step"] += 1
             memory["total"].data += g
             w -= group["lr"] * memory["total"].data
@@ -785,6 +790,7 @@ class TestOptimizerLoadStateDict:
         expect(fresh.state[c]["total"], [3., 4.], why="c is number 2: numbers go on through the groups")
         expect(fresh.state[c]["step"], 1)
         assert b not in fresh.state, "number 1 had no memory"
+        expect(fresh.state[b], {}, why="self.state must stay the dictionary that has an empty memory ready")
 
     def test_options(self):
         "Groups take over the options and keep their own parameters"
@@ -1062,8 +1068,7 @@ run_tests(TestLinearLRGetLr)
 #
 # The run has a length. `last_epoch` may be `self.total_steps` (after the last step nobody uses the rate),
 # but not more:
-
-# %% [markdown]
+#
 # ```python
 # raise ValueError(f"Tried to step {self.last_epoch} times. The run has ... total_steps = ...")
 # ```
@@ -1283,7 +1288,7 @@ def what_a_step_costs():
 def what_is_remembered():
     for name, make in {"SGD": SGD, "momentum": lambda w: SGD(w, momentum=0.9), "Adam": Adam}.items():
         w = Parameter(Tensor(np.zeros(810_000, "float32")))
-        w.grad = zeros_like(w)
+        w.grad = zeros_beside(w)
         optimizer = make([w])
         optimizer.step()
         kept = sum(t.nbytes for t in optimizer.state[w].values() if isinstance(t, Tensor))

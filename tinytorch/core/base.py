@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 026f4889fe167a16ba856cae0b7e12da36725246d2c9017360e31f1a8ed418c1  body sha256 fcd0404f16235961dec14a90b12cb4f38926d72f17df24bee10996a37bf3f057  # noqa: E501
+# source sha256 dcd247fcb4bbc1bab754d7986f0ebc773b25b301c946b2f9e761cb93a4a68993  body sha256 1beca5f5777d7d3674948524d3a0a4e7c8992f2cb1a4f7de1e6255c352fc4dc6  # noqa: E501
 """core.base: built in module 01_tensor."""
 
 import functools
@@ -9,7 +9,9 @@ import threading
 from tinytorch.core.backend import CPU, device_of, is_array, shares_memory
 from tinytorch.core.dtypes import explained
 
-__all__ = ["METHODS", "OpBase", "PerThread", "method", "record_with", "spelled", "this_thread"]
+__all__ = [
+    "METHODS", "OpBase", "PerThread", "method", "record_with", "retrace", "spelled", "this_thread",
+]
 
 
 class PerThread(threading.local):
@@ -35,6 +37,17 @@ def record_with(recorder, everywhere=False):
 
 
 METHODS = {}                       # functions that tensors have as methods too, by name
+def retrace(path, x):
+    """x through the steps by which a view was taken: path is (the path before, the last step) or None."""
+    steps = []
+    while path:
+        path, step = path
+        steps.append(step)
+    for step in reversed(steps):
+        x = step(x)
+    return x
+
+
 _SPELLINGS = {"axis": "dim", "keepdims": "keepdim"}
 
 
@@ -103,13 +116,13 @@ class OpBase:
             for view in out if self.outputs else [out]:
                 view.origin = ()
             return
-        first, before, node = source.origin or (source, None, source.node)
+        first, path, node = source.origin or (source, None, source.node)
         for i, view in enumerate(out if self.outputs else [out]):
             if shares_memory(source.data, view.data):            # a reshape may have had to copy
-                def again(x, i=i):
-                    taken = self(before(x) if before else x, *inputs[1:], **params)
+                def step(x, i=i):
+                    taken = self(x, *inputs[1:], **params)
                     return taken[i] if self.outputs else taken
-                view.origin = first, again, node
+                view.origin = first, (path, step), node
 
     def kernel(self, array_type):
         """Register a faster forward for one type of array: `@gelu.kernel(numpy.ndarray)`."""

@@ -1,8 +1,9 @@
 # Generated from modules/05_autograd/graph_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 f3df29549c0b1adfa358139c24fc19197b99a6c2507fdb97c5b7c558bfa284a8  body sha256 6998bd1133e0c0302ecc3022d3c0fc237f7c647a8e5b88daaaebb18435af3082  # noqa: E501
+# source sha256 5604717a66145c946e86d9d8ab935a57fa87dfa6a60869e42a1d011b920c7101  body sha256 03151f8bcf58b75aad27710d07a4adefa5c290c650a10679d5953058e318a3a5  # noqa: E501
 """core.graph: built in module 05_autograd."""
 
 from tinytorch.core.backend import array_module, is_array, writes
+from tinytorch.core.base import retrace
 from tinytorch.core.tensor import Tensor
 
 __all__ = ["Parts", "attach_outputs", "check_unwritten", "missing_rule", "refresh", "saved_in"]
@@ -66,9 +67,9 @@ def attach_outputs(Node, op, edges, pull, outputs):
 
 def refresh(view):
     """Give a view the history of its source as it is now, if the source was written since."""
-    source, again, node = view.origin
+    source, path, node = view.origin
     if source.node is not node:
-        fresh = again(source)
+        fresh = retrace(path, source)
         view.node, view.requires_grad, view.origin = fresh.node, fresh.requires_grad, fresh.origin
 
 

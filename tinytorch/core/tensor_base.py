@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 026f4889fe167a16ba856cae0b7e12da36725246d2c9017360e31f1a8ed418c1  body sha256 a2c78c4e191083b3a4a7b71c341ff44629a41bc0c09cbd7fd9d7ce968e7eebd9  # noqa: E501
+# source sha256 dcd247fcb4bbc1bab754d7986f0ebc773b25b301c946b2f9e761cb93a4a68993  body sha256 cc8bb95e71e841481d995d6b9b754836bddfa532e39a5fc86ada4e45d8c7d770  # noqa: E501
 """core.tensor_base: built in module 01_tensor."""
 
 import operator
@@ -9,7 +9,7 @@ from copy import deepcopy
 import numpy as np
 
 from tinytorch.core.backend import array_module, device_of, is_array, to_numpy, wrote
-from tinytorch.core.base import METHODS, this_thread
+from tinytorch.core.base import METHODS, retrace, this_thread
 from tinytorch.core.dtypes import CATEGORY, explained
 from tinytorch.core.printing import tensor_text
 
@@ -181,10 +181,10 @@ class TensorBase:
         """After a write: stamp the memory; a view hands its new history on to what it is a view of."""
         wrote(self.data)
         if recorded and self.origin:
-            source, again, _ = self.origin
-            self.origin = source, again, source.node             # what was written here is newer than that
+            source, path, _ = self.origin
+            self.origin = source, path, source.node              # what was written here is newer than that
             xp = array_module(source.data)
-            places = again(xp.arange(source.data.size).reshape(source.shape))
+            places = retrace(path, xp.arange(source.data.size).reshape(source.shape))
             source[xp.unravel_index(places, source.shape)] = self
 
     # Gradients: module 05 says what a node is

@@ -1,8 +1,8 @@
 # Generated from modules/04_losses/loss_layers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 02d235f6acb419d278359b8cf8aa5c1bced4e4ed4015234323e79ab35b08f4d4  body sha256 f155e3f7f27f3a16d7b7d371923fa2d40e59802e74344d6433f8ecd631bab92c  # noqa: E501
+# source sha256 32d1d548a04410df7719d0ab455c9ec8b2fc762f8237ce3e2f0fd30a6fef0e00  body sha256 de0effcc07c606e9d316eb41bb40a65088089103674737c3d0c051e205c4c863  # noqa: E501
 """nn.loss_layers: built in module 04_losses."""
 
-from tinytorch.nn.loss_checks import reduction_of
+from tinytorch.nn.loss_parts import reduction_of
 from tinytorch.nn.module import Module
 from tinytorch.nn.more_losses import (
     binary_cross_entropy,

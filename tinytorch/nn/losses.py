@@ -1,5 +1,5 @@
 # Generated from modules/04_losses/losses_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 9bd08cd2002c0fbd3340f5c076ceea065a7acb90447bdb2f08fea9a30253ddfc  body sha256 760f33cfc18b74265df41c3fc55d13b3b5205c35135fca04e6e8c858f64aa3ea  # noqa: E501
+# source sha256 f0f8e71b844601aba5ab71aa514a5c1bb44d5f908e2e6aae11272e9e08721fdb  body sha256 cac21da85c8533101be2494cc037659c69a87b802f9a6c1989317589b0038a1c  # noqa: E501
 """nn.losses: built in module 04_losses."""
 
 import numpy as np
@@ -9,7 +9,7 @@ from tinytorch.core.op import op
 from tinytorch.core.ops import gather
 from tinytorch.nn.activations import log_softmax, softplus
 from tinytorch.nn.floats import floats_only
-from tinytorch.nn.loss_checks import (
+from tinytorch.nn.loss_parts import (
     check_classes,
     class_axis,
     common_floats,
@@ -17,12 +17,14 @@ from tinytorch.nn.loss_checks import (
     refuse_outside,
     refuse_stretching,
     refuse_unequal,
+    soft_losses,
+    sum_of_squares,
 )
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "class_weights", "cross_entropy",
     "cross_entropy_rows", "mse_loss", "nll_loss", "reduce_loss", "smoothed_cross_entropy",
-    "soft_cross_entropy", "sum_of_squares", "weigh_and_reduce",
+    "weigh_and_reduce",
 ]
 
 
@@ -43,14 +45,6 @@ def reduce_loss(losses, reduction="mean", total=None):
     if reduction == "mean":
         return losses.mean() if total is None else losses.sum() / total
     raise ValueError(f"reduction={reduction!r} is not known; it can be 'none', 'sum' or 'mean'.")
-
-
-def sum_of_squares(x):
-    """The sum of the squares of all numbers in an array."""
-    row = x.reshape(-1)
-    if row.size < 10_000:
-        return row @ row               # a dot product: quick, but over many numbers float32 loses digits
-    return (row * row).sum()           # NumPy adds in a tree, and loses none
 
 
 @op(keeps=True, promote=False)
@@ -163,17 +157,6 @@ def cross_entropy_rows(logits, target, ignore_index=-100):
     return losses, p
 
 
-def soft_cross_entropy(input, target, weight=None, *, reduction="mean", label_smoothing=0.0):
-    """cross_entropy for a target of probabilities, in the shape of the input; the mean divides by rows."""
-    dim = class_axis(input)
-    classes = input.shape[dim]
-    target = target * (1 - label_smoothing) + label_smoothing / classes
-    parts = log_softmax(input, dim) * target
-    if weight is not None:
-        parts = parts * weight.reshape(classes, *[1] * (input.ndim - 1 - dim))
-    return reduce_loss(-parts.sum(dim), reduction)
-
-
 def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0):
     """The surprise at the right class, from scores: nll_loss of log_softmax along the class axis.
 
@@ -186,7 +169,7 @@ def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="m
     tensor(1.3670)
     """
     if holds_probabilities("cross_entropy", input, target, weight, ignore_index, label_smoothing):
-        return soft_cross_entropy(input, target, weight, reduction=reduction, label_smoothing=label_smoothing)
+        return reduce_loss(soft_losses(input, target, weight, label_smoothing), reduction)
     target = check_classes("cross_entropy", input, target, weight, ignore_index)
     dim, flat = class_axis(input), input.ndim == 2                   # flat: these are rows already
     rows = input if flat else input.movedim(dim, -1).reshape(-1, input.shape[dim])

@@ -1,10 +1,10 @@
 # Generated from modules/04_losses/more_losses_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 e3bcd57a9c4adf3ab4c847dda72a182a7a77b2e6b3291da9340d189f4cbe45be  body sha256 09caf8c30a5353d4bb7c8b50d57ffc157f8ee1faef778b800a27abc989d3e369  # noqa: E501
+# source sha256 d94cb1987fe59d9b6aa9179c34eedd8460995ddb17daed7adb91bf34e4e619a9  body sha256 10023e4376bee4aedc8d93fe5bf743fb18519efdb6170a1ea84d42aa26d1527c  # noqa: E501
 """nn.more_losses: built in module 04_losses."""
 
 from tinytorch.core.math import abs, clamp, exp, xlogy
 from tinytorch.nn.floats import kind_of, refuse_integers
-from tinytorch.nn.loss_checks import reduction_of, refuse_other_shape, refuse_unequal
+from tinytorch.nn.loss_parts import reduction_of, refuse_other_shape, refuse_unequal
 from tinytorch.nn.losses import binary_cross_entropy as binary_op
 from tinytorch.nn.losses import binary_cross_entropy_with_logits as binary_from_logits
 from tinytorch.nn.losses import cross_entropy as core_cross_entropy

@@ -1,5 +1,5 @@
 # Generated from modules/06_optimizers/optimizer_base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 dae28f5e59c075cb988dc142312534a0d60d55c2233c4dba0c715bba277fa7cc  body sha256 bb5d4a286844759fbd6389eb0832797436e92b3815c15100541daca395317c1b  # noqa: E501
+# source sha256 e5331025353beb884cbe4ddab8240fbc58f9446635a54c67ca3b4ab0274c40eb  body sha256 cbf9686ca0328a29f1c08c420c96ee713f7d3c99c45c1e3946eca084228dd3da  # noqa: E501
 """optim.optimizer_base: built in module 06_optimizers."""
 
 import warnings
@@ -7,13 +7,14 @@ from collections import defaultdict
 from copy import deepcopy
 from numbers import Real
 
+from tinytorch.core.backend import array_module
 from tinytorch.core.higher import enable_grad
 from tinytorch.core.tensor import Tensor
 from tinytorch.nn.hooks import Hook, RemovableHandle
 
 __all__ = [
     "OptimizerBase", "at_least_zero", "check_betas", "named_tensors", "refuse_differentiable",
-    "restored",
+    "restored", "zeros_beside",
 ]
 
 
@@ -194,3 +195,8 @@ def restored(name, value, parameter):
     if isinstance(value, Tensor) and isinstance(parameter, Tensor):
         return Tensor(value.detach(), dtype=parameter.dtype, device=parameter.device)
     return deepcopy(value)
+
+
+def zeros_beside(parameter):
+    """A tensor of zeros with the shape, dtype and device of a parameter: an empty memory."""
+    return Tensor._of(array_module(parameter.data).zeros_like(parameter.data))

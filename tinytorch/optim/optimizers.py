@@ -1,5 +1,5 @@
 # Generated from modules/06_optimizers/optimizers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 7a643fa08994ea574fdd4f9ae5a15c3307fa64aa7fd3c86209dfa0cf5a1953b8  body sha256 41b5502160932616b53a463c998049e4651d058e9c8eee1f6fc2f3f9ebe8c777  # noqa: E501
+# source sha256 d17dbb5f00634775543fa596c8f4bd04939ad0e1d4ff80ecfe87e7f1f5c66f93  body sha256 3ed994d3ade7987418ee699296c0b1836fc745a970f98dd90c133d8b2f7cead3  # noqa: E501
 """optim.optimizers: built in module 06_optimizers."""
 
 import math
@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from tinytorch.core.backend import array_module, wrote
-from tinytorch.core.creation import zeros_like
 from tinytorch.core.op import op
 from tinytorch.optim.optimizer_base import (
     OptimizerBase,
@@ -15,6 +14,7 @@ from tinytorch.optim.optimizer_base import (
     check_betas,
     refuse_differentiable,
     restored,
+    zeros_beside,
 )
 
 __all__ = [
@@ -26,9 +26,10 @@ __all__ = [
 class Optimizer(OptimizerBase):
     """Changes parameters by their gradients; a subclass says how, in `update_group(group)`."""
     def zero_grad(self, set_to_none=True):
-        """Forget the gradients of all parameters: `.grad` becomes None, or zeros if not `set_to_none`.
+        """Forget the gradients of all parameters: `.grad` becomes None.
 
-        A parameter that has no gradient has none afterwards.
+        With set_to_none=False it becomes zeros, in the memory it had and without history; a parameter
+        that has no gradient has none afterwards.
         """
         for group in self.param_groups:
             for p in group["params"]:
@@ -113,7 +114,7 @@ class SGD(Optimizer):
     def _with_momentum(self, p, w, g, lr, momentum, group):
         memory, dampening = self.state[p], group["dampening"]
         if "momentum_buffer" not in memory:            # the first gradient is taken whole
-            memory["momentum_buffer"], dampening = zeros_like(p), 0.0
+            memory["momentum_buffer"], dampening = zeros_beside(p), 0.0
         momentum_update(w, g, memory["momentum_buffer"].data, lr, momentum, float(dampening),
                         group["nesterov"])
 
@@ -202,9 +203,9 @@ class Adam(Optimizer):
         """The arrays that are remembered of a parameter, and the number of the step that begins."""
         memory = self.state[p]
         if not memory:
-            memory.update(step=0, exp_avg=zeros_like(p), exp_avg_sq=zeros_like(p))
+            memory.update(step=0, exp_avg=zeros_beside(p), exp_avg_sq=zeros_beside(p))
         if amsgrad and "max_exp_avg_sq" not in memory:
-            memory["max_exp_avg_sq"] = zeros_like(p)
+            memory["max_exp_avg_sq"] = zeros_beside(p)
         memory["step"] += 1
         largest = memory["max_exp_avg_sq"].data if amsgrad else None
         return memory["exp_avg"].data, memory["exp_avg_sq"].data, largest, memory["step"]

@@ -1,5 +1,5 @@
 # Generated from modules/06_optimizers/optimizers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 7a643fa08994ea574fdd4f9ae5a15c3307fa64aa7fd3c86209dfa0cf5a1953b8  body sha256 5f38decd38c175e022118f5a4caa8dfe89f93823479db41c5793eefd5faa3b89  # noqa: E501
+# source sha256 d17dbb5f00634775543fa596c8f4bd04939ad0e1d4ff80ecfe87e7f1f5c66f93  body sha256 5f38decd38c175e022118f5a4caa8dfe89f93823479db41c5793eefd5faa3b89  # noqa: E501
 """optim.schedulers: built in module 06_optimizers."""
 
 import math

@@ -1,25 +1,27 @@
 # %% [markdown]
-# # What a loss refuses
+# # What losses refuse, and what they share
 #
 # Given code: nothing to solve here. A loss is where two tensors meet that come from different sides, the
 # model and the data, and most mistakes of training show up here first: a shape, a dtype, a label that
 # does not exist. The questions are answered once, in PyTorch's classes of errors.
 
 # %%
-#| default_exp nn.loss_checks
+#| default_exp nn.loss_parts
 
 # %%
 import functools
 
 from tinytorch.core.dtypes import float32, int64, result_type, uint8
 from tinytorch.core.tensor import Tensor
+from tinytorch.nn.activations import log_softmax
 from tinytorch.nn.floats import in_float32, kind_of
 
 # %% [markdown]
 # ## Two tensors of numbers
 #
-# A decorator for the forward of an op: float16 is computed in float32 and rounded once, at the end. And what
-# functions ask before they call an op.
+# A decorator for the forward of an op: float16 is computed in float32 and rounded once, at the end. Then
+# what functions ask before they call an op, and a sum of squares that is quick for few numbers and right
+# for many: a dot product needs no array of squares, but over millions float32 loses digits in it.
 
 # %%
 #| export
@@ -64,6 +66,12 @@ def refuse_stretching(name, weight, shape):
     if weight.ndim > len(shape) or any(i not in (1, n) for i, n in sizes):
         raise RuntimeError(f"{name}: a weight of {weight.shape} does not fit losses of {shape}. It must "
                            "broadcast to them.")
+
+
+def sum_of_squares(x):
+    """The sum of the squares of all numbers in an array."""
+    row = x.reshape(-1)
+    return row @ row if row.size < 10_000 else (row * row).sum()
 
 
 # %% [markdown]
@@ -160,6 +168,17 @@ def holds_probabilities(name, input, target, weight, ignore_index, label_smoothi
                            "this one holds probabilities.")
     _check_weight(name, input, weight)
     return True
+
+
+def soft_losses(input, target, weight=None, label_smoothing=0.0):
+    """The surprise at each class times how much of the truth it is, summed over the classes."""
+    dim = class_axis(input)
+    classes = input.shape[dim]
+    target = target * (1 - label_smoothing) + label_smoothing / classes
+    parts = log_softmax(input, dim) * target
+    if weight is not None:
+        parts = parts * weight.reshape(classes, *[1] * (input.ndim - 1 - dim))
+    return -parts.sum(dim)
 
 
 # %% [markdown]
