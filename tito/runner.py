@@ -115,8 +115,8 @@ def lesson_text(workspace, module) -> str:
 def _environment(first: Path | None = None) -> dict[str, str]:
     home = str(Path(__file__).resolve().parents[1])  # where tito is, also when it isn't installed
     paths = [str(first or home), home, os.environ.get("PYTHONPATH", "")]
-    return dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, paths)), PYTHONUTF8="1", TITO_SILENT="1",
-                OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+    return dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, paths)), PYTHONUTF8="1",
+                TITO_SILENT="1", OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 
 def _start(job: dict, **pipes) -> subprocess.Popen:

@@ -166,7 +166,7 @@ class WriteLog:
 
 def _memory(array):
     """The array that owns the memory which `array` looks at."""
-    while is_array(array.base):
+    while array.base is not None and is_array(array.base):
         array = array.base
     return array
 

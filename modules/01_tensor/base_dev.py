@@ -50,6 +50,8 @@ def record_with(recorder, everywhere=False):
 
 
 METHODS = {}                       # functions that tensors have as methods too, by name
+
+
 def retrace(path, x):
     """x through the steps by which a view was taken: path is (the path before, the last step) or None."""
     steps = []
@@ -72,7 +74,8 @@ def method(function):
 
 def spelled(function):
     """`function`, which knows `dim` and `keepdim`, with NumPy's words for them understood as well."""
-    names = inspect.signature(function).parameters
+    code = function.__code__                          # inspect.signature is slow, and this runs at import
+    names = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
     if not {"dim", "keepdim"}.intersection(names):
         return function
     spellings = {**dict(zip(("input", "other"), names)), **_SPELLINGS}

@@ -8,9 +8,10 @@
 #       [0, 1]]
 # ```
 #
-# Multiply the two matrices: W2 W1 = [[3, 7]]. Run the next cells, and put in any x you like. How many
-# layers was that? What about a stack of a hundred? And can any such stack draw a corner, the function
-# |x| for example?
+# Multiply the two matrices: W2 W1 = [[3, 7]]. How many layers was that? And with biases, W2 (W1 x + b1)
+# + b2? What about a stack of a hundred? Write a guess into the variable, multiply it out on paper, then
+# run the cells, with any x you like. Last question: can any such stack draw a corner, the function |x|
+# for example?
 
 # %%
 #| default_exp nn.activations
@@ -22,34 +23,41 @@ import math
 import numpy as np
 from floats_dev import along_dim, any_numbers, floats_only, refuse_bools
 
-from tinytorch.core.backend import array_module
 from tinytorch.core.math import erf, floats
 from tinytorch.core.op import op
 from tinytorch.core.tensor import Tensor
 
 
 # %%
+guess_of_layers = None             # how many layers two of them are worth
+
+
 @measure
 def two_layers():
-    W1, W2 = Tensor([[1., 2.], [0., 1.]]), Tensor([[3., 1.]])
+    W1, b1 = Tensor([[1., 2.], [0., 1.]]), Tensor([1., -2.])
+    W2, b2 = Tensor([[3., 1.]]), Tensor([0.5])
+    W, b = W2 @ W1, W2 @ b1 + b2
     for x in Tensor([1., -1.]), Tensor([0.5, 3.]), Tensor([-20., 7.]):
-        print(f"x = {x.tolist()}: two layers {(W2 @ (W1 @ x)).item()}, "
-              f"one layer {((W2 @ W1) @ x).item()}")
+        print(f"x = {x.tolist()}: without biases {(W2 @ (W1 @ x)).item():7.1f} and {(W @ x).item():7.1f}, "
+              f"with biases {(W2 @ (W1 @ x + b1) + b2).item():7.1f} and {(W @ x + b).item():7.1f}")
+    print(f"you guessed {guess_of_layers}")
 
 
 # %% [markdown]
-# One layer, always: W2 (W1 x) = (W2 W1) x. Biases change nothing about it, and neither do a hundred
-# layers. What comes out is a straight line, a plane, or what one calls a plane in 768 dimensions.
+# Every pair is equal. Multiplied out, W2 (W1 x + b1) + b2 is (W2 W1) x + (W2 b1 + b2): again a matrix and
+# a bias. So two layers are one, always, and so are a hundred. One number in gives a straight line, two
+# give a plane, and neither has a corner.
 #
 # What must stand between two layers so that they do not fall together into one? Something that is not
 # straight, and that is all: a function of one number, applied to every number by itself. It is called
-# an *activation*. You write six of them, and after them softmax and its logarithm, which look at a whole
-# row, because they turn scores into shares. The formulas are short. What takes care is that no input, be
-# it 1000 or -1000, makes nonsense of them.
+# an *activation*. You write six of them (a seventh, tanh, is given), and after them softmax and its
+# logarithm, which look at a whole row, because they turn scores into shares. The formulas are short. What
+# takes care is that no input, be it 1000 or -1000, makes nonsense of them.
 #
 # Each is an op as in module 01, a function on arrays. Most carry a second decorator from `floats_dev.py`
 # (given): it refuses integers where PyTorch does and computes float16 in float32. Below it, x is always
-# an array of float32 or float64.
+# an array of float32 or float64. `np.exp`, `np.maximum`, `np.where` and their like are all you need: an
+# array on the GPU answers them itself.
 #
 # ## Exercise 1: relu
 #
@@ -57,8 +65,8 @@ def two_layers():
 #
 # $$ \mathrm{relu}(x) = \max(x, 0) $$
 #
-# That is one bend, at 0. Put it between the two layers above: x = [1, -1] gives W1 x = [-1, -1], and
-# W2 (W1 x) = **-4**. With relu between them, [-1, -1] becomes [0, 0], and W2 makes **0** of it.
+# That is one bend, at 0. Put it between the two layers, without biases: x = [1, -1] gives W1 x = [-1, -1],
+# and W2 (W1 x) = **-4**. With relu between them, [-1, -1] becomes [0, 0], and W2 makes **0** of it.
 #
 # One trap: nan ("not a number") is what 0/0 leaves behind. It must stay nan, so that somebody sees it.
 # Every comparison with nan is false, so "x where x > 0, else 0" would turn it into an innocent 0.
@@ -111,7 +119,7 @@ class TestRelu:
         "x itself is left as it was"
         x = Tensor([-1., 2.])
         relu(x)
-        expect(x, [-1., 2.], why="x[x < 0] = 0 writes into the caller's numbers")
+        expect(x, [-1., 2.], why="x[x < 0] = 0 would write into the caller's numbers")
 
     def test_shape(self):
         "Every number by itself, in any shape; and x.relu() is the same op"
@@ -158,7 +166,7 @@ class TestLeakyRelu:
     """Leaky ReLU"""
     def test_by_hand(self):
         "The slope is on the negative side: [-2, 3] with 0.1 gives [-0.2, 3]"
-        expect(leaky_relu(Tensor([-2., 3.]), 0.1), [-0.2, 3.], why="[-2, 0.3] has it on the wrong side")
+        expect(leaky_relu(Tensor([-2., 3.]), 0.1), [-0.2, 3.], why="on the wrong side it gives [-2, 0.3]")
 
     def test_default(self):
         "Without a word the slope is 0.01: -50 gives -0.5"
@@ -166,7 +174,7 @@ class TestLeakyRelu:
 
     def test_any_slope(self):
         "The slope may be larger than 1, or negative: 2 makes -2 of -1, and -1 makes |x|"
-        expect(leaky_relu(Tensor([-1., 3.]), 2.), [-2., 3.], why="max(x, s x) is right up to slope 1 only")
+        expect(leaky_relu(Tensor([-1., 3.]), 2.), [-2., 3.], why="max(x, s x) would be -1 for -1")
         expect(leaky_relu(Tensor([-5., 3.]), negative_slope=-1.), [5., 3.])
 
     def test_nan(self):
@@ -196,18 +204,23 @@ run_tests(TestLeakyRelu)
 # $$ \sigma(x) = \frac{1}{1 + e^{-x}} \qquad \sigma(2) = \frac{1}{1 + 0.1353} = 0.8808 \qquad
 #    \sigma(-2) = \frac{1}{1 + 7.3891} = 0.1192 $$
 #
-# Now x = -1000: e^1000 has 435 digits, float32 ends at e^88.7 and float64 at e^709. What NumPy gives is
-# inf and a warning. Multiply top and bottom by e^x, and the same number reads
+# Now x = -1000: e^1000 has 435 digits, float32 ends at e^88.7 and float64 at e^709. NumPy makes it inf,
+# with a warning, and 1 / (1 + inf) = 0 looks right. At -90 it is not: σ(-90) is 8.2e-40, float32 holds
+# numbers down to 1.4e-45, and what comes out is 0. A loss will take the logarithm of it, and -inf is a
+# long way from -90. Multiply top and bottom by e^x, and the same number reads
 #
 # $$ \sigma(x) = \frac{e^{x}}{1 + e^{x}} $$
 #
-# which is fine for -1000, and for 1000 it is inf/inf = nan. So there are two forms, each good on one
-# side. In each take the exponential whose **exponent is not positive**; it is never above 1:
+# which is fine for -90 and -1000, and for 1000 it is inf/inf = nan. So there are two forms, each good on
+# one side. In each take the exponential whose **exponent is not positive**; it is never above 1:
 #
 # ```
 # x =  2:      1   / (1 + e^-2)           x >= 0:      1     / (1 + e^-|x|)
 # x = -2:    e^-2  / (1 + e^-2)           x <  0:   e^-|x|   / (1 + e^-|x|)
 # ```
+#
+# And not both forms for all numbers: `np.where(test, a, b)` computes the whole of a and the whole of b
+# before it chooses, so the one that is thrown away overflows all the same, and warns.
 
 # %%
 #| export
@@ -227,13 +240,14 @@ def sigmoid(x):
 
 # %%
 def without_overflow(f, *args):
-    """f(*args); an exponential that grows beyond all floats on the way is a failure."""
+    """f(*args); an exponential that grows beyond all floats on the way is an error."""
     with np.errstate(over="raise", invalid="raise"):
         try:
             return f(*args)
         except FloatingPointError as error:
-            raise AssertionError(f"{error}: e^1000 or the like was computed. Find a form whose exponent "
-                                 "is not positive.") from None
+            error.add_note("Is every exponent 0 or below, for every number? Of np.where both branches are "
+                           "computed, for all numbers.")
+            raise
 
 
 class TestSigmoid:
@@ -255,7 +269,13 @@ class TestSigmoid:
     def test_small(self):
         "Small probabilities are numbers too: sigmoid(-20) is 2.06e-9, not 0"
         expect(sigmoid(Tensor([-20.])) * 1e9, [2.0611536], tol=1e-4,
-               why="0 comes from 1 minus something close to 1")
+               why="as 1 minus something close to 1 it would be 0")
+
+    def test_far(self):
+        "Where e^-x overflows it is not 0 yet: 8.19e-40 at -90 in float32, 2.03e-313 at -720 in float64"
+        why = "1 / (1 + inf) would be 0, and of an x cut off at -88 the result would be too large"
+        expect(sigmoid(np.array([-90.], "float32")).astype("float64") * 1e39, [0.8194013], tol=1e-4, why=why)
+        expect(sigmoid(np.array([-720.])) * 1e300 * 1e13, [2.0322308], why=why)
 
     def test_nan(self):
         "nan stays nan"
@@ -318,9 +338,11 @@ run_tests(TestTanh)
 # hold 1 + 2.06e-9: it is 1, and log(1) is 0. The function log1p(e) gives log(1 + e) without ever forming
 # 1 + e; every numerical library has it, because this sum loses its small part everywhere.
 #
-# Your part: softplus of z, into a variable `soft`. What stands around it is given and can be skipped at
-# first reading. PyTorch has two more arguments: `beta` makes the bend tighter, log(1 + e^βx)/β, and where
-# βx is above `threshold` the result is x itself.
+# Your part: softplus of z, into a variable `soft`. What stands around it is given. PyTorch has two more
+# arguments. `beta` makes the bend tighter: log(1 + e^z)/β, with z = βx. Where z is above `threshold` the
+# result is x itself: PyTorch does compute e^z and must stop before it overflows, and above 20 the two
+# differ by less than 2.1e-9, which float32 cannot show beside 20. Your form needs no threshold, so with
+# `threshold=math.inf` it must be right as well.
 
 # %%
 #| export
@@ -338,7 +360,7 @@ def softplus(x, beta=1.0, threshold=20.0):
     ### BEGIN SOLUTION
     soft = np.maximum(z, 0) + np.log1p(np.exp(-abs(z)))
     ### END SOLUTION
-    return array_module(x).where(z > threshold, x, soft / beta)
+    return np.where(z > threshold, x, soft / beta)
 
 
 # %%
@@ -356,15 +378,18 @@ class TestSoftplus:
     def test_large(self):
         "1000 gives 1000 and -1000 gives 0, and no exponential overflows on the way"
         expect(without_overflow(softplus, np.array([1000., -1000., 15.])), [1000., 0., 15.0000003])
+        expect(softplus(Tensor([100., 1000.]), threshold=math.inf), [100., 1000.],
+               why="log(1 + e^100) would be inf in float32, threshold or not")
 
     def test_small(self):
         "softplus(-20) is 2.06e-9: 1 + 2.06e-9 does not exist in float32"
         expect(softplus(Tensor([-20.])) * 1e9, [2.0611536], tol=1e-4,
-               why="0 comes from the log of a sum that lost its small part: log1p")
+               why="as the log of a sum that has lost its small part it would be 0")
 
     def test_beta(self):
         "beta = 2 bends twice as tightly: 1.0635 at 1 instead of 1.3133"
-        expect(softplus(Tensor([1., -1.]), 2.), [1.0634640, 0.0634640])
+        expect(softplus(Tensor([1., -1.]), 2.), [1.0634640, 0.0634640],
+               why="with x in place of z it would be 0.6566 at 1: z = beta x is what bends")
 
     def test_threshold(self):
         "Above the threshold the result is x itself"
@@ -385,7 +410,9 @@ run_tests(TestSoftplus)
 # ## Exercise 5: silu
 #
 # Look at relu once more, as a product: x times a gate, and the gate is 1 where x is positive, else 0. A
-# soft relu is x times a soft gate, and you have one that goes from 0 to 1. Let x open its own gate:
+# soft relu is x times a soft gate, and you have one that goes from 0 to 1. (x is an array here, without
+# the methods of a tensor. But an op takes arrays as well as tensors, and for an array it gives an array.)
+# Let x open its own gate:
 #
 # $$ \mathrm{silu}(x) = x\,\sigma(x) \qquad \begin{matrix} x: & -1 & 2 \\
 #    \text{gate:} & 0.2689 & 0.8808 \\ & -0.2689 & 1.7616 \end{matrix} $$
@@ -422,6 +449,8 @@ class TestSilu:
     def test_large(self):
         "Far out it is relu: 1000 stays 1000, -1000 gives 0"
         expect(without_overflow(silu, np.array([1000., -1000.], "float32")), [1000., 0.])
+        expect(silu(np.array([-90.], "float32")).astype("float64") * 1e37, [-0.7374611], tol=1e-4,
+               why="with a gate of 1 / (1 + e^90), which is inf below the line, it would be 0")
 
     def test_integers(self):
         "Integers are refused"
@@ -441,9 +470,8 @@ run_tests(TestSilu)
 #    \qquad \begin{matrix} x: & -1 & 1 & 2 \\ \text{gate:} & 0.1587 & 0.8413 & 0.9772 \\
 #    & -0.1587 & 0.8413 & 1.9545 \end{matrix} $$
 #
-# erf, the error function, is an op of module 01, and like every op, your sigmoid too, it takes arrays as
-# well as tensors. It is not cheap, and GPT-2 was trained with a substitute, which PyTorch calls
-# `approximate="tanh"`. With tanh(u) = 2σ(2u) - 1 it becomes
+# erf, the error function, is an op of module 01. It is not cheap, and GPT-2 was trained with a substitute,
+# which PyTorch calls `approximate="tanh"`. With tanh(u) = 2σ(2u) - 1 it becomes
 #
 # $$ \Phi(x) \approx \sigma(2u) \qquad u = \sqrt{\tfrac{2}{\pi}}\,(x + 0.044715\,x^3) $$
 #
@@ -451,9 +479,9 @@ run_tests(TestSilu)
 # one it was trained with. Write the cube as a product: `x**3` is a general power, and you will measure
 # what that costs.
 #
-# Your part is the gate, into a variable `gate`. An `approximate` that is neither "none" nor "tanh" is a
-# RuntimeError that names it and says what is allowed. `keeps=True` says that what follows the output is
-# not for the caller: module 05 will want the gate again.
+# Your part is the gate, into a variable `gate`. An `approximate` that is neither "none" nor "tanh" is
+# named, with both words that are allowed: `raise RuntimeError(f"gelu: approximate={approximate!r} ...")`.
+# `keeps=True` says that what follows the output is not for the caller: module 05 will want the gate again.
 
 # %%
 #| export
@@ -496,7 +524,7 @@ class TestGelu:
         "The tanh form is another function: 1.95460 at 2, not 1.95450"
         expect(gelu(self.x, approximate="tanh"),
                [[-0.0454023, -0.1588080, -0.1542860], [0.3457140, 0.8411920, 1.9545977]],
-               why="0.044715 forgotten gives 1.921 at 2, a square for the cube 1.940")
+               why="without 0.044715 it would be 1.921 at 2, with a square for the cube 1.940")
 
     def test_large(self):
         "Far out both are relu, and nothing overflows: 30 stays 30, -30 gives 0"
@@ -507,7 +535,7 @@ class TestGelu:
         "float32 stays float32, output and gate"
         out, gate = gelu.forward(np.array([1., 2.], "float32"))
         expect(str(out.dtype) + " " + str(gate.dtype), "float32 float32",
-               why="np.sqrt(2.) is a float64 and widens; math.sqrt(2) is a Python number and does not")
+               why="np.sqrt(2.) is a float64 and would widen; math.sqrt(2) is a Python number, it does not")
 
     def test_kept(self):
         "The gate is kept for module 05: the forward gives (x * gate, gate)"
@@ -517,7 +545,7 @@ class TestGelu:
 
     def test_unknown(self):
         "Another approximate is an error that names it and says what is allowed"
-        expect_error(RuntimeError, gelu, self.x, approximate="erf", says=["'erf'", "none", "tanh"])
+        expect_error(RuntimeError, gelu, self.x, approximate="erf", says=["erf", "none", "tanh"])
 
     def test_integers(self):
         "Integers are refused"
@@ -554,7 +582,12 @@ run_tests(TestGelu)
 # ```
 #
 # Maximum and sum are taken along the same dim, **each row its own**: subtract 1003 from a row of scores
-# around 1, and it becomes 0/0. Remember from module 01 what lets a (2, 1) of maxima go back to a (2, 3).
+# around 1, and it becomes 0/0. Remember from module 01 what lets a (2, 1) of maxima go back to a (2, 3); x
+# is an array here, so its `max` and `sum` call it `keepdims`, and `dim` is their `axis`.
+#
+# x minus its maxima is a new array and yours, so the rest may happen in it: `np.exp(a, out=a)` and `a /= s`
+# make no further one. That is no duty; the measurements below show what it saves. (`promote=False`: which
+# dtype comes out is the op's own business, because of `dtype=`.)
 
 # %%
 #| export
@@ -590,13 +623,24 @@ class TestSoftmax:
     def test_thousand(self):
         "Adding 1,000 to every score changes no share"
         expect(softmax(Tensor([1001., 1002., 1003.]), 0), [0.0900306, 0.2447285, 0.6652410],
-               why="nan is inf/inf: the largest score was not subtracted")
+               why="without subtracting the largest score it would be inf/inf, nan")
+
+    def test_largest(self):
+        "It is the largest score that is subtracted: [0, 1000] gives [0, 1]"
+        expect(softmax(Tensor([[0., 1000.], [1000., 0.]]), 1), [[0., 1.], [1., 0.]],
+               why="minus the least score, or the mean, e^1000 or e^500 would still be inf")
+
+    def test_exact(self):
+        "Nothing is added for safety: the sum is at least 1, and a share of 9.36e-14 is no 1e-9"
+        expect(softmax(np.array([1., 2., 3.]), 0),
+               [0.09003057317038, 0.24472847105480, 0.66524095577482], tol=1e-13)
+        expect(softmax(Tensor([0., -30.]), 0)[1] * 1e13, 0.9357623, tol=1e-5)
 
     def test_own_maximum(self):
         "Each row has its own maximum: rows of 1 to 3 and of 1001 to 1003 have the same shares"
         expect(softmax(Tensor([[1., 2., 3.], [1001., 1002., 1003.]]), 1),
                [[0.0900306, 0.2447285, 0.6652410]] * 2,
-               why="nan is 0/0: the maximum of the whole array was subtracted from both rows")
+               why="with the maximum of the whole array for both rows, the first would be 0/0, nan")
 
     def test_dim(self):
         "Along dim 0 the columns sum to 1: a (2, 3) of scores holds three choices between two"
@@ -605,7 +649,7 @@ class TestSoftmax:
     def test_square(self):
         "Along dim 1 of a square each row sums to 1, though a sum of shape (2,) would fit the columns too"
         expect(softmax(Tensor([[1., 2.], [4., 1.]]), dim=1), [[0.2689414, 0.7310586], [0.9525741, 0.0474259]],
-               why="keep the dimension, so that (2, 2) meets (2, 1)")
+               why="a sum of shape (2,) would meet the columns; keep the dimension: (2, 1)")
 
     def test_three_dims(self):
         "In (2, 3, 2) along dim 1, and counted from the end it is -2; x.softmax is the same op"
@@ -626,7 +670,7 @@ class TestSoftmax:
         "The scores are left as they were"
         x = Tensor([1., 2.])
         softmax(x, 0)
-        expect(x, [1., 2.], why="x -= ... writes into the caller's numbers; x - ... makes a new array")
+        expect(x, [1., 2.], why="x -= ... would write into the caller's numbers; x - ... makes a new array")
 
     def test_edges(self):
         "One number gets all of it; an empty batch stays empty; float64 stays float64"
@@ -697,11 +741,13 @@ class TestLogSoftmax:
     def test_by_hand(self):
         "[1, 2, 3] give -2.4076, -1.4076, -0.4076: one apart, like the scores"
         expect(log_softmax(Tensor([1., 2., 3.]), 0), [-2.4076060, -1.4076060, -0.4076060])
+        expect(log_softmax(np.array([1., 2., 3.]), 0),
+               [-2.40760596444438, -1.40760596444438, -0.40760596444438], tol=1e-13)
 
     def test_vanishing(self):
         "[0, -200] give [0, -200]: the share is too small for float32, its logarithm is not"
         expect(log_softmax(Tensor([0., -200.]), 0), [0., -200.],
-               why="-inf is the log of a share that has become 0: log(softmax(x)) comes too late")
+               why="a log taken after the division would be that of 0, -inf (or of what was added to it)")
 
     def test_softmax(self):
         "e to the power of it is softmax, along the same dim"
@@ -749,9 +795,10 @@ run_tests(TestLogSoftmax)
 #
 # $$ \mathrm{tent}(x) = \mathrm{relu}(x) - 2\,\mathrm{relu}(x - 1) + \mathrm{relu}(x - 2) $$
 #
-# And from tents, each moved and scaled, you can put up any curve you like, as closely as you like. So
-# one bend is enough to bend anything. What remains is to find the weights when nobody tells you the
-# curve, only some of its points: that is training, modules 04 to 07.
+# And from tents, each moved and scaled, you can put up any curve without jumps between two ends, as closely
+# as you like: take narrower tents, and more of them. So one bend is enough to bend anything. What remains
+# is to find the weights when nobody tells you the curve, only some of its points: that is training,
+# modules 04 to 07.
 
 # %%
 def tent(x):
@@ -786,14 +833,14 @@ def draw_the_curve():
 
 
 # %% [markdown]
-# ## Six curves and their slopes
+# ## Seven curves and their slopes
 #
 # A slope is measured by a small step to both sides; in module 05 the slopes decide what can be learned.
 # Look for these: where is a slope 0 over a whole stretch? Whose largest slope is only 1/4? Whose slope is
 # above 1 somewhere, and whose is negative somewhere?
 
 # %%
-SIX = relu, leaky_relu, sigmoid, tanh, silu, gelu
+CURVES = relu, leaky_relu, sigmoid, tanh, softplus, silu, gelu
 
 
 def slope(f, x, h=1e-4):
@@ -801,15 +848,15 @@ def slope(f, x, h=1e-4):
 
 
 @measure
-def six_slopes():
-    x = np.array([-4., -2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 4.])
+def slopes():
+    x = np.array([-4., -2.5, -1.5, -0.5, 0., 0.5, 1.5, 2.5, 4.])
     print("slope at    " + "".join([f"{v:7.1f}" for v in x]))
-    for f in SIX:
+    for f in CURVES:
         print(f"{f.name:12}" + "".join([f"{v:7.2f}" for v in slope(f, x)]))
 
 
 @measure
-def draw_six_curves():
+def draw_curves():
     try:
         import matplotlib.pyplot as plt
     except ImportError:
@@ -817,7 +864,7 @@ def draw_six_curves():
         return
     x = np.linspace(-4, 4, 401)
     _, (above, below) = plt.subplots(2, 1, figsize=(7, 7), sharex=True)
-    for f in SIX:
+    for f in CURVES:
         above.plot(x, f(x), label=f.name)
         below.plot(x, slope(f, x))
     above.set_title("activation")
@@ -832,6 +879,10 @@ def draw_six_curves():
 
 
 # %% [markdown]
+# relu has slope 0 over its whole left side. The sigmoid's largest is 1/4, at 0, and far out it is nearly 0,
+# as tanh's is. Those of silu and gelu are above 1 right of about 1, and negative left of about -1. (At 0
+# relu has a corner and no slope; 0.50 is the mean of its two sides.)
+#
 # ## Which one to take
 #
 # | | gives | slope | at home in |
@@ -841,7 +892,7 @@ def draw_six_curves():
 # | sigmoid | 0 to 1 | at most 1/4 | a yes or no at the end; gates |
 # | tanh | -1 to 1 | at most 1 | states that must not grow: recurrent networks |
 # | softplus | above 0 | 0 to 1 | a number that must be positive, such as a deviation |
-# | silu, gelu | -0.28, -0.17 and up | -0.13 to 1.13 | hidden layers of transformers |
+# | silu, gelu | -0.28, -0.17 and up | -0.13 to 1.13 at most | hidden layers of transformers |
 # | softmax | shares that sum to 1 | | one of many at the end; attention |
 # | log_softmax | 0 and down | | losses, always in place of log(softmax) |
 #
@@ -852,8 +903,8 @@ def draw_six_curves():
 #
 # Guess before you run, and write your guesses into the four variables.
 #
-# 1. relu takes half a nanosecond a number, give or take. How many does gelu (tanh form) take? And how
-#    many with `x**3` in place of the product?
+# 1. relu takes a nanosecond a number or less. How many does gelu (tanh form) take? And how many with `x**3`
+#    in place of the product?
 # 2. x takes 4 MB. How much *new* memory does your softmax hold at its peak, the result included? And the
 #    formula typed straight from the book, with two exponentials?
 
@@ -865,18 +916,15 @@ guess_of_softmax, guess_from_the_book = None, None   # MB
 @measure
 def what_a_number_costs():
     x = np.random.default_rng(0).normal(size=1_000_000).astype("float32")
-    c = 2 * math.sqrt(2 / math.pi)
-
-    def by_where(x):
-        e = np.exp(-abs(x))
-        return np.where(x >= 0, 1, e) / (1 + e)
-
+    e, c = np.exp(-abs(x)), 2 * math.sqrt(2 / math.pi)
     for name, f in [("relu", relu), ("tanh", tanh), ("sigmoid, yours", sigmoid),
                     ("sigmoid, 1 / (1 + exp(-x))", lambda x: 1 / (1 + np.exp(-x))),
-                    ("sigmoid, by np.where", by_where),
+                    ("  of it: the exponential", lambda x: np.exp(-x)),
+                    ("  a choice, by np.where", lambda x: np.where(x >= 0, 1, e)),
+                    ("  a choice, by np.maximum", lambda x: np.maximum(x >= 0, e)),
                     ("gelu, exact", gelu), ("gelu, tanh form", lambda x: gelu(x, "tanh")),
                     ("gelu, tanh form by x**3", lambda x: x * sigmoid(c * (x + 0.044715 * x ** 3)))]:
-        print(f"{name:27} {timed(f, x, repeat=3) / x.size * 1e9:5.1f} ns a number")
+        print(f"{name:27} {timed(f, x, repeat=7) / x.size * 1e9:5.1f} ns a number")
     print(f"you guessed {guess_of_gelu} and {guess_with_power} for gelu")
 
 
@@ -893,29 +941,31 @@ def what_softmax_holds():
 
 
 # %% [markdown]
-# What must hold on any machine: relu does one comparison and mostly waits for memory. `x**3` makes gelu
-# several times slower, because NumPy has no special case for a cube and calls a general power for every
-# number. In the sigmoid, `np.where` costs more than all the rest together: the signs are random, so the
-# processor's guess which way to go is wrong half of the time. `np.maximum` needs no guess. Stability
-# still has a price against 1 / (1 + exp(-x)): some more passes over the array. And erf is the reason why
-# anybody ever wanted the tanh form.
+# What should come out where nothing else keeps the machine busy (else run the cell again later): relu
+# does one comparison and mostly waits for memory. `x**3` makes gelu several times slower, because NumPy
+# has no special case for a cube and calls a general power for every number. Of the two ways to choose
+# between 1 and e^-|x|, `np.where` takes several times as long: the signs are random, so the processor's
+# guess which way to go is wrong half of the time. `np.maximum` needs no guess, because the larger one is
+# the right one. Stability still has a price against 1 / (1 + exp(-x)): some more passes over the array.
 #
 # A softmax needs its result and nothing else of that size: 4 MB if everything after the subtraction
 # happens in place, 8 MB with one more array, 12 MB from the book. In module 12 x will be the scores of
 # every word with every word, and this will decide how long a text may be.
 #
 # What may differ: tanh, which on some processors costs hardly more than relu and on others more than an
-# exponential; and all the digits.
+# exponential; whether the exact gelu is slower than the tanh form; and all the digits.
 #
 # ## Reflect
 #
 # Answer in a sentence or two each, then compare with `## reflection-1` and so on in HINTS.md.
 #
-# 1. A network of twenty layers uses sigmoids throughout. Look at the slope picture: what happens to a
+# 1. A network of twenty layers uses sigmoids throughout. Look at the table of slopes: what happens to a
 #    small nudge of the first layer's input on its way to the output?
 # 2. Somebody calls softmax with dim=0 where dim=1 is right. All shares are between 0 and 1 and sum to 1.
 #    How could a test see it?
-# 3. relu is some ten times cheaper than gelu. Why does a GPT use gelu all the same?
+# 3. You measured how many times cheaper relu is than gelu. While a small GPT learns, gelu takes around a
+#    tenth of the time, matrix products most of the rest. How much faster would relu make it, and why does
+#    a GPT use gelu all the same?
 #
 # ## Where this code lives
 #

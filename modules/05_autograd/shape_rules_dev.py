@@ -22,6 +22,7 @@ from tinytorch.core.indexing import (
     triu,
 )
 from tinytorch.core.joining import join, split_sizes, stack_up, unbind_all
+from tinytorch.core.ops_rules import last_at
 from tinytorch.core.shape import clone, diagonal, flip_all, permute_to, roll_by, spread_to
 from tinytorch.core.tensor import Tensor
 
@@ -86,8 +87,11 @@ def _(out, x, dim): return lambda parts: (stack_up(*parts, dim=dim),)
 #| export
 @vjp(place_along)
 def _(out, x, dim, index, src):
-    return lambda g: (lambda: place_along(g, dim, index, 0.0), None, None,
-                      lambda: ops.gather(g, dim, index))
+    def of_src(g):
+        plain = index.data if isinstance(index, Tensor) else index
+        return last_at(g, ops.places_of(plain, dim)) if g.ndim else g
+
+    return lambda g: (lambda: place_along(g, dim, index, 0.0), None, None, lambda: of_src(g))
 @vjp(add_along)
 def _(out, x, dim, index, src): return lambda g: (g, None, None, lambda: ops.gather(g, dim, index))
 @vjp(place_at)

@@ -126,8 +126,8 @@ class PlannedLR(LRScheduler):
 def moved(lr, before, after, floor):
     """A rate after its plan went from `before` to `after`: `after`, or its like if others changed it too.
 
-    >>> moved(0.1, 0.1, 0.05, 0.0), moved(0.2, 0.1, 0.05, 0.0)
-    (0.05, 0.1)
+    >>> moved(1.0, 1.0, 0.5, 0.0), moved(4.0, 1.0, 0.5, 0.0)
+    (0.5, 2.0)
     """
     if lr == before:
         return after

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/backend_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 eef1d0c08eceef8851929cfa14871c247b6b4cfa14ee89e5294705b4edc23257  body sha256 63c2e12a564b42fd0c8de3370de75a013b94cbed50e95e7842968be503a9390a  # noqa: E501
+# source sha256 c51e2e4c0dffa4631f6d1cfe37585f95e057966f9fa62e4be86b8da567bb8475  body sha256 89d8108fdcadc0ee4b86f9e96a7f5cd5ab3e6a26706ad5d42d9ca6ad1a414684  # noqa: E501
 """core.backend: built in module 01_tensor."""
 
 import ctypes
@@ -142,7 +142,7 @@ class WriteLog:
 
 def _memory(array):
     """The array that owns the memory which `array` looks at."""
-    while is_array(array.base):
+    while array.base is not None and is_array(array.base):
         array = array.base
     return array
 

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 dcd247fcb4bbc1bab754d7986f0ebc773b25b301c946b2f9e761cb93a4a68993  body sha256 1beca5f5777d7d3674948524d3a0a4e7c8992f2cb1a4f7de1e6255c352fc4dc6  # noqa: E501
+# source sha256 0fa4eb20743270dc0bdd2114985d777a6d1c76971a9745d72357e4eb2e19ebb7  body sha256 18a508daaf43d7ce1b4dbd9f2e407bc33833ebc982a68ce3957461372ba5effa  # noqa: E501
 """core.base: built in module 01_tensor."""
 
 import functools
@@ -37,6 +37,8 @@ def record_with(recorder, everywhere=False):
 
 
 METHODS = {}                       # functions that tensors have as methods too, by name
+
+
 def retrace(path, x):
     """x through the steps by which a view was taken: path is (the path before, the last step) or None."""
     steps = []
@@ -59,7 +61,8 @@ def method(function):
 
 def spelled(function):
     """`function`, which knows `dim` and `keepdim`, with NumPy's words for them understood as well."""
-    names = inspect.signature(function).parameters
+    code = function.__code__                          # inspect.signature is slow, and this runs at import
+    names = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
     if not {"dim", "keepdim"}.intersection(names):
         return function
     spellings = {**dict(zip(("input", "other"), names)), **_SPELLINGS}

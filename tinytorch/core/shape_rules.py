@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/shape_rules_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 5c42b34a70509a89603d1a2a1d4fd90a9d797f7573d9129a544ea879a14ddb0b  body sha256 65c40f8d244220bf95cde62212d2a5b4779040609e4c8f0ac95ffe315dcec258  # noqa: E501
+# source sha256 d27df1cb934e08418e4347c44212702909f2c016c78b5652851fe10ffd043086  body sha256 29b2f16dd712773720d31d52f937b3ed8cac0f73bfafa83ebd3ae607ed771e24  # noqa: E501
 """core.shape_rules: built in module 05_autograd."""
 
 from tinytorch.core import ops
@@ -16,6 +16,7 @@ from tinytorch.core.indexing import (
     triu,
 )
 from tinytorch.core.joining import join, split_sizes, stack_up, unbind_all
+from tinytorch.core.ops_rules import last_at
 from tinytorch.core.shape import clone, diagonal, flip_all, permute_to, roll_by, spread_to
 from tinytorch.core.tensor import Tensor
 
@@ -66,8 +67,11 @@ def _(out, x, dim): return lambda parts: (stack_up(*parts, dim=dim),)
 
 @vjp(place_along)
 def _(out, x, dim, index, src):
-    return lambda g: (lambda: place_along(g, dim, index, 0.0), None, None,
-                      lambda: ops.gather(g, dim, index))
+    def of_src(g):
+        plain = index.data if isinstance(index, Tensor) else index
+        return last_at(g, ops.places_of(plain, dim)) if g.ndim else g
+
+    return lambda g: (lambda: place_along(g, dim, index, 0.0), None, None, lambda: of_src(g))
 @vjp(add_along)
 def _(out, x, dim, index, src): return lambda g: (g, None, None, lambda: ops.gather(g, dim, index))
 @vjp(place_at)

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 dcd247fcb4bbc1bab754d7986f0ebc773b25b301c946b2f9e761cb93a4a68993  body sha256 cc8bb95e71e841481d995d6b9b754836bddfa532e39a5fc86ada4e45d8c7d770  # noqa: E501
+# source sha256 0fa4eb20743270dc0bdd2114985d777a6d1c76971a9745d72357e4eb2e19ebb7  body sha256 cc8bb95e71e841481d995d6b9b754836bddfa532e39a5fc86ada4e45d8c7d770  # noqa: E501
 """core.tensor_base: built in module 01_tensor."""
 
 import operator

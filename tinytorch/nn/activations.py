@@ -1,12 +1,11 @@
 # Generated from modules/02_activations/activations_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 1f3079063857f61b5f8040ee511d01d1de1ff0a6badad195e387b21197a7fa4b  body sha256 73041a9fe078cb75ad611e2738da4898832e362b6668e4e9690668e14b2ba154  # noqa: E501
+# source sha256 b367f81b5292d66fe63ac011ce48e17b993559b846a1cb95b38c11d06ec46916  body sha256 d3b6513e7200779512b3c6ab9a80c8f88dfd85899220902a40a70f2ea0fe47e6  # noqa: E501
 """nn.activations: built in module 02_activations."""
 
 import math
 
 import numpy as np
 
-from tinytorch.core.backend import array_module
 from tinytorch.core.math import erf, floats
 from tinytorch.core.op import op
 from tinytorch.nn.floats import along_dim, any_numbers, floats_only, refuse_bools
@@ -72,7 +71,7 @@ def softplus(x, beta=1.0, threshold=20.0):
     """
     z = x * beta
     soft = np.maximum(z, 0) + np.log1p(np.exp(-abs(z)))
-    return array_module(x).where(z > threshold, x, soft / beta)
+    return np.where(z > threshold, x, soft / beta)
 
 
 @op

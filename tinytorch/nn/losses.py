@@ -1,5 +1,5 @@
 # Generated from modules/04_losses/losses_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 f0f8e71b844601aba5ab71aa514a5c1bb44d5f908e2e6aae11272e9e08721fdb  body sha256 cac21da85c8533101be2494cc037659c69a87b802f9a6c1989317589b0038a1c  # noqa: E501
+# source sha256 12b6eaea84384072d89563c8207ec28c313fc7d53e8c1d1ab406cdc03491b68b  body sha256 cac21da85c8533101be2494cc037659c69a87b802f9a6c1989317589b0038a1c  # noqa: E501
 """nn.losses: built in module 04_losses."""
 
 import numpy as np

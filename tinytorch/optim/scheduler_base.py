@@ -1,5 +1,5 @@
 # Generated from modules/06_optimizers/scheduler_base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 c7ca94ac067ba1cbf45ce513a6ce48ddefd24132a399f11b069a7edc2f8a995b  body sha256 316855d330118ced1d652e866b8f40460d382bced196e1eb3a63d83e265e929b  # noqa: E501
+# source sha256 fd9971a6dc37ead78b3e117c98560692dddc744d9a2739f91df6e66134ee7a29  body sha256 6d5bc1a20095da3ec9ecafd0c6f8026bbb1bfbb4704da2329bec072483ba9b1d  # noqa: E501
 """optim.scheduler_base: built in module 06_optimizers."""
 
 import math
@@ -103,8 +103,8 @@ class PlannedLR(LRScheduler):
 def moved(lr, before, after, floor):
     """A rate after its plan went from `before` to `after`: `after`, or its like if others changed it too.
 
-    >>> moved(0.1, 0.1, 0.05, 0.0), moved(0.2, 0.1, 0.05, 0.0)
-    (0.05, 0.1)
+    >>> moved(1.0, 1.0, 0.5, 0.0), moved(4.0, 1.0, 0.5, 0.0)
+    (0.5, 2.0)
     """
     if lr == before:
         return after
