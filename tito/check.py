@@ -19,7 +19,7 @@ from tito.testing import places
 from tito.workspace import Module, Workspace, read_text, write_text
 
 WORKERS = 2
-LINES = range(400, 1001)  # a lesson's length
+LINES = range(400, 1001)  # a lesson's length, its inline tests not counted
 DETAIL = 6  # lines that are shown of why something fails
 HINTS = 4  # from a nudge to nearly the answer
 FRONT_MATTER = ("title", "description", "difficulty", "time_estimate", "prerequisites",
@@ -164,10 +164,17 @@ def _camel(id: str) -> str:
 # ---- what is written beside the code ----
 
 
+def _test_lines(text: str) -> int:
+    """How many lines of a lesson stand in its test groups."""
+    groups = [node for node in ast.parse(text).body
+              if isinstance(node, ast.ClassDef) and node.name.startswith("Test")]
+    return sum(node.end_lineno - node.lineno + 1 for node in groups)
+
+
 def _papers(module: Module, text: str, asked: list[Exercise]) -> Iterator[str]:
-    length = text.count("\n")
+    length = text.count("\n") - _test_lines(text)
     if length not in LINES:
-        yield f"the lesson has {length} lines; {LINES.start} to {LINES.stop - 1} are wanted"
+        yield f"the lesson has {length} lines without its tests; {LINES.start} to {LINES.stop - 1} are wanted"
     if not asked:
         yield "the lesson asks for nothing: it has no solution region"
     missing = [name for name in FRONT_MATTER if module.about.get(name) in (None, "")]

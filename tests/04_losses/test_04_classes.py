@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import tinytorch as torch
@@ -228,7 +228,7 @@ def test_the_op_of_rows():
         losses.cross_entropy_rows(torch.tensor([[1, 2]]), torch.tensor([0]))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50, deadline=None, phases=[Phase.generate])   # no search for a smaller failure: seeds
 @given(st.integers(1, 5), st.integers(1, 6), st.integers(0, 2 ** 32 - 1))
 def test_cross_entropy_of_any_table(n, classes, seed):
     """nll_loss of log_softmax, for any table; adding a constant to a row changes nothing"""

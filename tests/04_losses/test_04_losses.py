@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes
 
@@ -138,7 +138,7 @@ def test_huber_has_the_dtype_of_its_input():
         F.huber_loss(torch.tensor([1]), torch.tensor([0.5]))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50, deadline=None, phases=[Phase.generate])   # no search for a smaller failure: seeds
 @given(array_shapes(max_dims=4, max_side=4), st.integers(0, 2 ** 32 - 1))
 def test_mse_of_any_shape(shape, seed):
     """Two tensors of any one shape; the loss is 0 exactly where they are equal"""

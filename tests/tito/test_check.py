@@ -129,7 +129,7 @@ def test_hints_for_an_exercise_that_is_not_there(good_course):
 def test_a_lesson_that_is_too_short_or_too_long(small_course, good_course):
     text = good_course.lesson.read_text()
     good_course.lesson.write_text(text.replace("# Line 0", 700 * "# More\n" + "# Line 0"))
-    assert findings(good_course) == ["the lesson has 1120 lines; 400 to 1000 are wanted"]
+    assert findings(good_course) == ["the lesson has 1120 lines without its tests; 400 to 1000 are wanted"]
 
 
 def test_modules_are_built_in_order_from_an_empty_package(good_course):
