@@ -33,6 +33,11 @@ def is_silent(frame) -> bool:
     return at_top and frame.f_globals.get("__name__") != "__main__"
 
 
+def some_failed() -> bool:
+    """Whether a check of the script that runs has failed so far."""
+    return _failed
+
+
 def _leave() -> None:
     """A script whose checks failed exits with 1. An exit handler cannot set the code, so the
     process ends here: this handler was registered first and runs last."""

@@ -96,9 +96,11 @@ def _values(got, want, tol: float) -> str:
         off = np.where(same, -1.0, np.where(np.isnan(off), np.inf, off))
         worst = tuple(int(i) for i in np.unravel_index(int(off.argmax()), got.shape))
         place = f"[{', '.join(map(str, worst))}]"
+        one, other = _number(want[worst]), _number(got[worst])
+        if one == other:  # too close for seven digits
+            one, other = repr(want[worst].item()), repr(got[worst].item())
         lines.append(sentence(
-            f"{wrong} of {got.size} values differ, the most at {place}: "
-            f"expected {_number(want[worst])}, got {_number(got[worst])}"
+            f"{wrong} of {got.size} values differ, the most at {place}: expected {one}, got {other}"
         ))
     hint = _guess(got, want, tol)
     return "\n".join(lines + [hint] * bool(hint))
@@ -127,7 +129,7 @@ def _guess(got, want, tol: float) -> str:
         return "The sign is reversed."
     if len(np.unique(want[want != 0])) > 2:  # any two values are some number times two others
         ratio = (got.ravel() @ want.ravel().conj()).real / (np.abs(want) ** 2).sum()
-        if _is_simple(ratio) and np.allclose(got, ratio * want, **close):
+        if abs(ratio - 1) > 1e-4 and _is_simple(ratio) and np.allclose(got, ratio * want, **close):
             return f"Every value is {_number(ratio)} times what it should be."
         shift = (got - want).mean()
         if _is_simple(shift) and np.allclose(got - shift, want, **close):

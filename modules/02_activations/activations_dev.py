@@ -38,14 +38,14 @@ def two_layers():
     W2, b2 = Tensor([[3., 1.]]), Tensor([0.5])
     W, b = W2 @ W1, W2 @ b1 + b2
     for x in Tensor([1., -1.]), Tensor([0.5, 3.]), Tensor([-20., 7.]):
-        print(f"x = {x.tolist()}: without biases {(W2 @ (W1 @ x)).item():7.1f} and {(W @ x).item():7.1f}, "
-              f"with biases {(W2 @ (W1 @ x + b1) + b2).item():7.1f} and {(W @ x + b).item():7.1f}")
+        print(f"x = {x.tolist()}: two layers {(W2 @ (W1 @ x)).item()}, one {(W @ x).item()}; "
+              f"with biases two {(W2 @ (W1 @ x + b1) + b2).item()}, one {(W @ x + b).item()}")
     print(f"you guessed {guess_of_layers}")
 
 
 # %% [markdown]
-# Every pair is equal. Multiplied out, W2 (W1 x + b1) + b2 is (W2 W1) x + (W2 b1 + b2): again a matrix and
-# a bias. So two layers are one, always, and so are a hundred. One number in gives a straight line, two
+# One layer says what the two say. Multiplied out, W2 (W1 x + b1) + b2 is (W2 W1) x + (W2 b1 + b2): again a
+# matrix and a bias. So two layers are one, always, and so are a hundred. One number in gives a straight line, two
 # give a plane, and neither has a corner.
 #
 # What must stand between two layers so that they do not fall together into one? Something that is not
@@ -166,7 +166,7 @@ class TestLeakyRelu:
     """Leaky ReLU"""
     def test_by_hand(self):
         "The slope is on the negative side: [-2, 3] with 0.1 gives [-0.2, 3]"
-        expect(leaky_relu(Tensor([-2., 3.]), 0.1), [-0.2, 3.], why="on the wrong side it gives [-2, 0.3]")
+        expect(leaky_relu(Tensor([-2., 3.]), 0.1), [-0.2, 3.], why="on the wrong side it would be [-2, 0.3]")
 
     def test_default(self):
         "Without a word the slope is 0.01: -50 gives -0.5"
@@ -632,9 +632,10 @@ class TestSoftmax:
 
     def test_exact(self):
         "Nothing is added for safety: the sum is at least 1, and a share of 9.36e-14 is no 1e-9"
+        why = "1e-9 added to the exponentials or 1e-7 to their sum would be found here"
+        expect(softmax(Tensor([0., -30.]), 0)[1] * 1e13, 0.9357623, tol=1e-5, why=why)
         expect(softmax(np.array([1., 2., 3.]), 0),
-               [0.09003057317038, 0.24472847105480, 0.66524095577482], tol=1e-13)
-        expect(softmax(Tensor([0., -30.]), 0)[1] * 1e13, 0.9357623, tol=1e-5)
+               [0.09003057317038, 0.24472847105480, 0.66524095577482], tol=1e-13, why=why)
 
     def test_own_maximum(self):
         "Each row has its own maximum: rows of 1 to 3 and of 1001 to 1003 have the same shares"

@@ -17,7 +17,7 @@ from init_dev import calculate_gain, fans, normal_, uniform_
 from module_base_dev import IncompatibleKeys, ModuleBase, Numbered, dotted, members
 from parameter_dev import Parameter, overwrite
 
-from tinytorch.core.backend import manual_seed
+from tinytorch.core.backend import Generator, manual_seed, writes
 from tinytorch.core.base import record_with
 from tinytorch.core.creation import empty, rand_like, randn, zeros
 from tinytorch.core.op import op
@@ -32,7 +32,8 @@ def training_with_a_list():
     w1, b1, w2, b2 = zeros(3, 2), zeros(3), zeros(1, 3), zeros(1)
     for p in [w1, w2, b2]:
         p += 0.1                       # a stand-in for one step of training
-    print("learned something:", [bool(p.data.any()) for p in (w1, b1, w2, b2)])
+    for name, p in dict(w1=w1, b1=b1, w2=w2, b2=b2).items():
+        print(name, "learned something" if p.data.any() else "is what it was")
 
 
 # %% [markdown]
@@ -43,8 +44,8 @@ def training_with_a_list():
 # Nobody should. It can be *found*, if every layer remembers its own arrays and every model its own
 # layers. Two words for that:
 #
-# * A **parameter** is a tensor that is to be learned. `Parameter(data)` is a tensor of another type, no
-#   more.
+# * A **parameter** is a tensor that is to be learned. `Parameter(data)` is a tensor of another type, and
+#   it asks for a *gradient* (`requires_grad=True`): the numbers of module 05 that say how to change it.
 # * A **module** is an object with parameters or other modules as attributes. Calling it computes
 #   something: `layer(x)` runs `layer.forward(x)`.
 #
@@ -52,9 +53,9 @@ def training_with_a_list():
 # `blocks.0.weight` is a path. Whoever wants all parameters walks the tree.
 #
 # You write five layers (exercises 1 to 5), the walk and what follows from it (6 to 9), and a way to
-# choose the first numbers (10). The class `Module` has to stand first, because layers inherit from it.
-# Look at its four docstrings, then **go on to exercise 1**; you come back here for exercise 6. What it
-# inherits itself stands in `module_base_dev.py`, given; skip that at first reading.
+# choose the first numbers (10). The class `Module` has to stand first, because layers inherit from it. Its
+# four methods are exercises 6 to 9, where their words are explained: **skip the next cell and go on to
+# exercise 1**. What `Module` itself inherits is given, in `module_base_dev.py`; skip that as well.
 
 # %%
 #| export nn.module
@@ -112,7 +113,7 @@ class Module(ModuleBase):
         The tensors are copies without history: training goes on and does not change them. (PyTorch
         hands out its live memory, and a saved "best" state is overwritten by the next step.) With
         `keep_vars` they are the parameters and buffers themselves. One that has two names comes
-        under both. `prefix` is put in front of every name.
+        under both. `prefix` is put in front of every name as it is: "net." makes "net.weight".
 
         >>> {name: tensor.shape for name, tensor in Linear(3, 2).state_dict().items()}
         {'weight': (2, 3), 'bias': (2,)}
@@ -176,7 +177,11 @@ class Module(ModuleBase):
 # to nobody else yet, so the bias can be added into it (`+=`): that saves a whole array.
 #
 # A wrong last size is a `RuntimeError` in three parts, as in module 01: what happened with both shapes,
-# why, what to do. Name the two sizes that clash.
+# why, what to do. (`weight.shape[-1]` is `in` also for a weight (in,), which is one unit alone.)
+#
+# ```
+# RuntimeError: linear of (2, 5) with a weight of (4, 8): the last size of x must be 8, ...
+# ```
 
 # %%
 #| export
@@ -184,8 +189,9 @@ class Module(ModuleBase):
 def linear(x, weight, bias=None):
     """x Wᵀ + b: for each row of x as many sums as the weight has rows.
 
-    x: (..., in), weight: (out, in), bias: (out,) or None; gives (..., out). Raises RuntimeError if
-    the last sizes of x and weight differ, if x is a single number, or if the dtypes differ.
+    x: (..., in), weight: (out, in), bias: (out,) or None; gives (..., out). A weight (in,) is one unit
+    and gives (...). Raises RuntimeError if the last sizes of x and weight differ, if x is a single
+    number, or if the dtypes differ.
 
     >>> weight = np.array([[1., 0., -1.], [2., 1., 0.]])
     >>> linear.forward(np.array([1., 2., 3.]), weight, np.array([0.5, -1.]))
@@ -211,27 +217,34 @@ class TestLinear:
     weight = np.array([[1., 0., -1.], [2., 1., 0.]])
     bias = np.array([0.5, -1.])
 
+    def of(self, *arrays):
+        try:
+            return linear.forward(*arrays)
+        except ValueError as error:
+            raise AssertionError(f"{error}\nIs W transposed? x (..., in) meets Wᵀ (in, out).") from error
+
     def test_by_hand(self):
         "Two units see [1, 2, 3]: one sums to -1.5, the other to 3"
-        expect(linear.forward(np.array([1., 2., 3.]), self.weight, self.bias), [-1.5, 3.],
+        expect(self.of(np.array([1., 2., 3.]), self.weight, self.bias), [-1.5, 3.],
                why="a row of the weight is a unit: its numbers meet those of x one by one")
+
+    def test_square(self):
+        "A square weight fits both ways round, and only one is right: [1, 10] gives [21, 43], not [31, 42]"
+        expect(self.of(np.array([1., 10.]), np.array([[1., 2.], [3., 4.]])), [21., 43.],
+               why="[31, 42] is x @ W: the transpose is missing")
 
     def test_batch(self):
         "Every row of a batch is treated alike: (2, 3) becomes (2, 2); without a bias the sums stay"
         x = np.array([[1., 2., 3.], [0., -2., 5.]])
-        expect(linear.forward(x, self.weight, self.bias), [[-1.5, 3.], [-4.5, -3.]])
-        expect(linear.forward(x, self.weight), [[-2., 4.], [-5., -2.]])
-
-    def test_square(self):
-        "A square weight fits both ways round, and only one is right: [1, 10] gives [21, 43], not [31, 42]"
-        expect(linear.forward(np.array([1., 10.]), np.array([[1., 2.], [3., 4.]])), [21., 43.],
-               why="[31, 42] is x @ W: the transpose is missing")
+        expect(self.of(x, self.weight, self.bias), [[-1.5, 3.], [-4.5, -3.]])
+        expect(self.of(x, self.weight), [[-2., 4.], [-5., -2.]])
 
     def test_leading_axes(self):
-        "All axes before the last stay: (2, 2, 3) becomes (2, 2, 2)"
+        "All axes before the last stay: (2, 2, 3) becomes (2, 2, 2); one unit alone has no axis"
         x = np.arange(12.).reshape(2, 2, 3)
-        expect(linear.forward(x, self.weight, self.bias),
+        expect(self.of(x, self.weight, self.bias),
                [[[-1.5, 0.], [-1.5, 9.]], [[-1.5, 18.], [-1.5, 27.]]])
+        expect(self.of(x, self.weight[1]), [[1., 10.], [19., 28.]])
 
     def test_errors(self):
         "A last size of 5 does not fit a weight of (4, 8), and a single number fits nothing"
@@ -262,7 +275,8 @@ run_tests(TestLinear)
 #    \mathrm{in} = 64: \; -0.125 \ldots 0.125 $$
 #
 # Exercise 10 asks whether that is a good choice. `empty(*shape, dtype=dtype, device=device)` makes a
-# tensor, `uniform_(tensor, a, b)` fills it in place and returns it. Without inputs the bound is 0.
+# tensor, `uniform_(tensor, a, b)` fills it in place and returns it. With 0 inputs the bound is 0, since
+# there is no 1/√0; a negative number of them is a RuntimeError, which `empty` raises if you let it.
 
 # %%
 #| export
@@ -320,8 +334,8 @@ class TestLinearInit:
         "With 64 inputs every number lies within 1/8, and they fill that range evenly"
         layer = Linear(64, 900)
         for numbers in (layer.weight.data, layer.bias.data):
-            assert abs(numbers).max() <= 0.125
-            assert numbers.max() > 0.12 and numbers.min() < -0.12
+            low, high = numbers.min(), numbers.max()
+            assert -0.125 <= low < -0.12 and 0.12 < high <= 0.125, f"drawn from {low:.3f} to {high:.3f}"
             expect(float(numbers.std()), 0.125 / math.sqrt(3), tol=0.01, why="evenly, not normally")
 
     def test_forward(self):
@@ -333,8 +347,19 @@ class TestLinearInit:
 
     def test_no_bias(self):
         "bias=False: the attribute is None, and calling works"
-        assert Linear(3, 2, bias=False).bias is None
+        assert Linear(3, 2, bias=False).bias is None, "bias=False must leave the attribute None"
         expect(Linear(3, 2, bias=False)(zeros(4, 3)), np.zeros((4, 2)))
+
+    def test_sizes(self):
+        "No inputs: a bias of zeros and no error. -1 inputs: RuntimeError"
+        expect(Linear(0, 2).bias, [0., 0.])
+        expect_error(RuntimeError, Linear, -1, 2)
+
+    def test_dtype(self):
+        "dtype holds for both, and a device that does not exist is not passed over"
+        layer = Linear(3, 2, dtype="float64")
+        expect([str(layer.weight.dtype), str(layer.bias.dtype)], ["float64", "float64"])
+        expect_error(RuntimeError, Linear, 3, 2, device="nowhere")
 
 
 run_tests(TestLinearInit)
@@ -394,15 +419,20 @@ class TestSequential:
         expect(Sequential(add_one, double)(Tensor([3.])), [8.])
 
     def test_nested(self):
-        "A chain is a module, so it can be a link, and a link can stand there twice; no links change nothing"
+        "A chain is a module, so it can be a link; no links change nothing"
         expect(Sequential(double, Sequential(add_one, double), Sequential())(Tensor([3.])), [14.])
+
+    def test_twice(self):
+        "A link can stand there twice, and then works twice: 3 becomes 12"
+        expect(Sequential(double, double)(Tensor([3.])), [12.], why="children() yields each link once")
 
     def test_called(self):
         "Links are called, so a hook on a link hears of it"
         link, heard = Do(lambda x: x + 1), []
         link.register_forward_hook(lambda module, args, out: heard.append((args[0].item(), out.item())))
-        Sequential(double, link)(Tensor([3.]))
-        expect(heard, [(6., 7.)], why="layer.forward(x) goes past the hooks: write layer(x)")
+        expect(Sequential(double, link)(Tensor([3.])), [7.])
+        assert heard, "nobody was told: layer.forward(x) goes past the hooks, write layer(x)"
+        expect(heard, [(6., 7.)], why="the link is called once, with 6, and answers 7")
 
 
 run_tests(TestSequential)
@@ -419,8 +449,11 @@ run_tests(TestSequential)
 # ```
 #
 # The sizes from start_dim to end_dim, included, become their product. Nothing is computed, and usually
-# nothing copied. Two traps: end_dim = -1 is the last axis, not the one before it; and of an empty batch
-# (0, 3, 4), (0, 12) must remain, which `reshape(0, -1)` cannot know.
+# nothing copied. By hand there are traps: end_dim = -1 is the last axis, not the one before it; and of an
+# empty batch (0, 3, 4), (0, 12) must remain, which `reshape(0, -1)` cannot know.
+#
+# Tensors have a method `flatten` since module 01 (`shape_dev.py`) that does all of it, errors included.
+# Use it: many a layer only remembers how an op is to be called.
 
 # %%
 #| export
@@ -458,6 +491,7 @@ class TestFlatten:
         expect(Flatten(0, 1)(zeros(2, 3, 4)).shape, (6, 4))
         expect(Flatten(1, 2)(zeros(2, 3, 4, 5)).shape, (2, 12, 5))
         expect(Flatten(0, -2)(zeros(2, 3, 4)).shape, (6, 4))
+        expect(Flatten(-2)(zeros(2, 3, 4)).shape, (2, 12))
 
     def test_empty(self):
         "An empty batch keeps its columns: (0, 3, 4) becomes (0, 12)"
@@ -489,8 +523,10 @@ run_tests(TestFlatten)
 #    E[\mathrm{out}_i] = (1-p) \cdot \frac{x_i}{1-p} + p \cdot 0 = x_i $$
 #
 # The mean does not move, and evaluation mode can leave x as it is. (p = 1 drops everything; there is no
-# 1/0 to be had then.) `rand_like(x)` draws the numbers. The op is given: it takes the mask as an input,
-# because an op that drew its own could not be run twice with the same result, which module 05 needs.
+# 1/0 to be had then, so take the scale 0.) `rand_like(x)` draws the numbers. The op `scaled_mask` is
+# given: it takes the mask as an input, because an op that drew its own could not be run twice with the
+# same result, which module 05 needs. Call it once, with the tensor `input` itself, and let it do all the
+# arithmetic: that module gets a rule for this op and will not hear of anything done beside it.
 
 # %%
 #| export
@@ -514,8 +550,8 @@ class Dropout(Module):
 
     def forward(self, input):
         """`input` with those elements dropped whose drawn number is below p; see the class."""
-        if self.inplace and self.training:             # PyTorch's option: `input` is overwritten
-            return input._take_over(Dropout(self.p)(input.clone()))
+        if self.inplace and self.training:             # PyTorch's option, given:
+            return input._take_over(Dropout(self.p)(input.clone()))    # `input` becomes the result
         ### BEGIN SOLUTION
         if not self.training:
             return input
@@ -527,6 +563,18 @@ class Dropout(Module):
 
 
 # %%
+def asked(function, *args):
+    "For the tests: the names of the ops that run with a tensor which asks for a gradient"
+    names = []
+    before = record_with(lambda op, inputs, *event: names.extend(
+        [op.name for x in inputs if isinstance(x, Tensor) and x.requires_grad]))
+    try:
+        function(*args)
+    finally:
+        record_with(before)
+    return names
+
+
 class TestDropout:
     """Dropout"""
     def test_drawn(self):
@@ -546,7 +594,8 @@ class TestDropout:
     def test_every_call(self):
         "Every call draws anew"
         drop, x = Dropout(0.5), zeros(1000) + 1
-        assert (drop(x).data != drop(x).data).any()
+        one, other = drop(x).data, drop(x).data
+        assert (one != other).any(), "the same elements were dropped twice: draw inside forward"
 
     def test_evaluation(self):
         "In evaluation nothing is dropped and nothing is scaled"
@@ -557,7 +606,15 @@ class TestDropout:
     def test_ends(self):
         "p = 0 drops nothing, p = 1 drops everything and leaves zeros, not nan"
         expect(Dropout(0.)(Tensor([1., 2.])), [1., 2.])
-        expect(Dropout(1.)(Tensor([1., 2.])), [0., 0.])
+        out = Dropout(1.)(Tensor([1., 2.]).double())
+        expect(out, [0., 0.])
+        expect(str(out.dtype), "float64", why="p = 1 keeps the dtype too: only the scale differs")
+
+    def test_one_op(self):
+        "It is one op, scaled_mask of the input itself"
+        for p in (0.5, 1.):
+            expect(asked(Dropout(p), Parameter([1., 2.])), ["scaled_mask"],
+                   why=f"p = {p}: call scaled_mask(input, mask, scale), and nothing else on input")
 
 
 run_tests(TestDropout)
@@ -570,36 +627,52 @@ run_tests(TestDropout)
 # ```
 # model
 # |-- scale          Parameter             scale
-# |-- head           Linear(3, 2)          head.weight, head.bias
+# |-- head           Layer(3, 2)           head.weight, head.bias
 # |-- blocks         a list of
-# |   |-- 0          Linear(3, 3)          blocks.0.weight, blocks.0.bias
+# |   |-- 0          Layer(3, 3)           blocks.0.weight, blocks.0.bias
 # |   `-- 1          Sequential
-# |       `-- 0      Linear(3, 3)          blocks.1.0.weight, blocks.1.0.bias
+# |       `-- 0      Layer(3, 3)           blocks.1.0.weight, blocks.1.0.bias
 # `-- tied           Parameter             (head.weight once more)
 # ```
 #
-# Go to `Module.named_parameters`, at the top. It yields pairs of name and parameter, first the module's
-# own, then what each child yields, one child after the other. Since a child does the same, that is all:
-# the walk is this one method, calling itself. Above, the order begins with scale, tied, head.bias.
+# The method to write is `named_parameters`, in the class `Module` above exercise 1. It yields pairs of
+# name and parameter, first the module's own, then what each child yields, one child after the other.
+# Since a child does the same, that is all: the walk is this one method, calling itself. Above, the order
+# begins with scale, tied, head.bias.
 #
 # * `members(self)` yields name and value of every attribute, and opens lists: ("blocks.0", the
 #   Linear), ... `vars(self)` alone would hide them. `isinstance(value, Parameter)` tells what is what.
 # * `dotted(prefix, name)` puts a name below a prefix. A child's prefix is its own dotted name.
 # * A parameter that is reached twice comes once. Otherwise an optimiser would step it twice, and that is
 #   exactly what happens to tied weights in a program that forgets it. A set can hold tensors: in a set, a
-#   tensor is equal to itself only.
-# * A parameter with `requires_grad=False` (frozen) is one like the others. A plain tensor is not.
+#   tensor is equal to itself only. With `remove_duplicate=False` it comes once for every path, in the
+#   children as well: hand the wish on.
+# * A parameter with `requires_grad=False` (*frozen*: not to be changed for now) is one like the others. A
+#   plain tensor is none.
 
 # %%
+class Layer(Module):
+    "For the tests: what a Linear remembers, so that exercises 6 to 9 can do without exercise 2"
+    def __init__(self, n_in, n_out):
+        super().__init__()
+        self.weight, self.bias = Parameter(randn(n_out, n_in)), Parameter(randn(n_out))
+
+
 class Model(Module):
     "For the tests: the tree above"
     def __init__(self):
         super().__init__()
         self.scale = Parameter([1.])
-        self.head = Linear(3, 2)
-        self.blocks = [Linear(3, 3), Sequential(Linear(3, 3))]
+        self.head = Layer(3, 2)
+        self.blocks = [Layer(3, 3), Sequential(Layer(3, 3))]
         self.tied = self.head.weight
         self.constant = Tensor([7.])
+
+
+def expect_names(got, want, why=""):
+    "For the tests: `expect`, and which names make the difference"
+    few, many = [n for n in want if n not in got], [n for n in got if n not in want]
+    expect(list(got), want, why=f"missing: {few}, too many: {many}. {why}")
 
 
 class TestModuleNamedParameters:
@@ -608,31 +681,40 @@ class TestModuleNamedParameters:
 
     def test_paths(self):
         "Through a chain of chains the names are paths"
-        expect(self.names(Sequential(Linear(3, 2), Sequential(Linear(2, 1)))),
-               ["0.weight", "0.bias", "1.0.weight", "1.0.bias"],
-               why="a child gets its own path as prefix, and hands it on")
+        expect_names(self.names(Sequential(Layer(3, 2), Sequential(Layer(2, 1)))),
+                     ["0.weight", "0.bias", "1.0.weight", "1.0.bias"],
+                     why="A child gets its own path as prefix, and hands it on.")
 
     def test_tree(self):
         "The tree above: own parameters first, lists opened, the tied one once and under its first name"
-        expect(self.names(Model()), ["scale", "tied", "head.bias", "blocks.0.weight", "blocks.0.bias",
-                                     "blocks.1.0.weight", "blocks.1.0.bias"])
+        expect_names(self.names(Model()), ["scale", "tied", "head.bias", "blocks.0.weight", "blocks.0.bias",
+                                           "blocks.1.0.weight", "blocks.1.0.bias"],
+                     why="First all own ones, then child by child; tied is reached before head.weight.")
 
     def test_tied_layers(self):
         "A layer that stands twice in a chain is counted once: 12 numbers, not 24"
-        layer = Linear(3, 3)
+        layer = Layer(3, 3)
         expect(sum(p.numel() for p in Sequential(layer, double, layer).parameters()), 12)
 
     def test_frozen(self):
         "A layer yields its own in the order of assignment, the tensors themselves, and a frozen one too"
-        layer = Linear(3, 2)
+        layer = Layer(3, 2)
         layer.weight.requires_grad_(False)
-        expect(self.names(layer), ["weight", "bias"])
-        assert next(layer.named_parameters())[1] is layer.weight
+        expect_names(self.names(layer), ["weight", "bias"])
+        assert next(layer.named_parameters())[1] is layer.weight, "the tensor itself, no copy of it"
 
     def test_only_own(self):
         "recurse=False stays at home, and prefix stands in front of every name"
-        expect(self.names(Model(), recurse=False), ["scale", "tied"])
-        expect(self.names(Sequential(Linear(3, 2)), prefix="net"), ["net.0.weight", "net.0.bias"])
+        expect_names(self.names(Model(), recurse=False), ["scale", "tied"])
+        expect_names(self.names(Sequential(Layer(3, 2)), prefix="net"), ["net.0.weight", "net.0.bias"])
+
+    def test_every_path(self):
+        "remove_duplicate=False: every path to it, also inside a child"
+        layer = Layer(3, 2)
+        layer.again = layer.weight
+        expect_names(self.names(layer), ["weight", "bias"])
+        expect_names(self.names(Sequential(layer), remove_duplicate=False),
+                     ["0.weight", "0.bias", "0.again"], why="Does the child hear of remove_duplicate?")
 
 
 run_tests(TestModuleNamedParameters)
@@ -647,7 +729,7 @@ run_tests(TestModuleNamedParameters)
 # It is the same walk, simpler: `self.children()` yields the modules directly below. One thing to get
 # right: let each child do it, `child.train(mode)`, rather than setting its flag from outside. Then a
 # layer that has a reason to stay as it is can override `train`. And return the module, so that
-# `model = build().eval()` works.
+# `model = build().eval()` works. A mode that is no bool, be it "eval" or 1, is a ValueError.
 
 # %%
 class Stubborn(Module):
@@ -660,17 +742,21 @@ class TestModuleTrain:
     def test_down(self):
         "eval() reaches every level, lists too; train() takes it back. Both return the model"
         model = Model()
-        expect([m.training for m in model.eval().modules()], [False] * 5)
-        expect([m.training for m in model.train().modules()], [True] * 5)
+        assert model.eval() is model, "train must return the module: `return self` is missing"
+        expect([m.training for m in model.modules()], [False] * 5)
+        assert model.train() is model
+        expect([m.training for m in model.modules()], [True] * 5)
 
     def test_asked(self):
         "A child that overrides train has a say in it"
-        chain = Sequential(Stubborn(), Dropout(0.5)).train()
+        chain = Sequential(Stubborn(), Do(None))
+        chain.train()
         expect([m.training for m in chain], [False, True], why="call child.train(mode)")
 
     def test_error(self):
-        "train('eval') would be true, and mean the opposite: ValueError"
-        expect_error(ValueError, Linear(3, 2).train, "eval", says=["eval"])
+        "train('eval') would be true, and mean the opposite: ValueError, as for 1"
+        expect_error(ValueError, Model().train, "eval", says=["eval"])
+        expect_error(ValueError, Model().train, 1, says=["1"])
 
 
 run_tests(TestModuleTrain)
@@ -688,7 +774,7 @@ run_tests(TestModuleTrain)
 # ```
 #
 # ```
-# Sequential(Normalised(), Linear(3, 2))    ->    0.scale, 0.mean, 1.weight, 1.bias
+# Sequential(Normalised(), Layer(3, 2))    ->    0.scale, 0.mean, 1.weight, 1.bias
 # ```
 #
 # Two things differ from exercise 6. A tied parameter comes under *each* of its names, so that a reader
@@ -698,8 +784,11 @@ run_tests(TestModuleTrain)
 #
 # `self.named_modules(remove_duplicate=False)` yields (path, module) for this module (path "") and all
 # below. For one module, `named_parameters(path, recurse=False, ...)` is yours, and
-# `named_buffers(path, recurse=False, ..., saved_only=True)` is given. `Tensor(t)` is a copy without
-# history.
+# `named_buffers(path, recurse=False, ..., saved_only=True)` is given; ask both for duplicates.
+#
+# `Tensor(t)` is a copy of the numbers and nothing else. `t.clone()` would be a step of the computation,
+# noted down in the copy's *history* (module 05) if t asks for a gradient; and `t.detach()` drops the
+# history but shares the memory.
 
 # %%
 class Normalised(Module):
@@ -717,15 +806,15 @@ class TestModuleStateDict:
     """What must be saved"""
     def test_names(self):
         "Parameters, then persistent buffers, module by module; what can be computed again is left out"
-        expect(list(Sequential(Normalised(), Linear(3, 2)).state_dict()),
-               ["0.scale", "0.mean", "1.weight", "1.bias"])
+        expect_names(Sequential(Normalised(), Layer(3, 2)).state_dict(),
+                     ["0.scale", "0.mean", "1.weight", "1.bias"])
 
     def test_numbers(self):
         "They are the numbers of the model, as plain tensors that ask for no gradient"
-        layer = Linear(3, 2)
+        layer = Layer(3, 2)
         weight = layer.state_dict()["weight"]
         expect(weight, layer.weight.data)
-        assert type(weight) is Tensor and not weight.requires_grad
+        assert type(weight) is Tensor and not weight.requires_grad, f"a plain tensor, not {weight!r:.60}"
 
     def test_copies(self):
         "Training goes on, and the saved state stays as it was"
@@ -733,14 +822,24 @@ class TestModuleStateDict:
         state = model.state_dict()
         overwrite(model[0].scale, np.array([99.]))
         overwrite(model[0].mean, np.array([99., 99., 99.]))
-        expect(state["0.scale"], [2.])
-        expect(state["0.mean"], [1., 2., 3.], why="detach() shares the memory: copy the numbers")
+        for name, numbers in {"0.scale": [2.], "0.mean": [1., 2., 3.]}.items():
+            expect(state[name], numbers, why=f"{name} shares the memory of the model: copy the numbers")
+
+    def test_no_computation(self):
+        "Saving is no computation: no op is called with a tensor that asks for a gradient"
+        expect(asked(Layer(3, 2).state_dict), [], why="clone() is an op: use Tensor(t)")
 
     def test_tied(self):
-        "A shared parameter comes under each of its names, also inside one module"
-        layer = Linear(3, 3, bias=False)
-        expect(list(Sequential(layer, layer).state_dict()), ["0.weight", "1.weight"])
-        expect(list(Model().state_dict())[:3], ["scale", "tied", "head.weight"])
+        "A shared parameter comes under each of its names, in several modules or in one"
+        layer = Layer(3, 3)
+        layer.again = layer.weight
+        expect_names(layer.state_dict(), ["weight", "bias", "again"])
+        expect_names(Sequential(layer, layer).state_dict(), [
+            "0.weight", "0.bias", "0.again", "1.weight", "1.bias", "1.again"])
+
+    def test_prefix(self):
+        "prefix stands in front of every name as it is, without a dot of yours"
+        expect_names(Layer(3, 2).state_dict(prefix="net/"), ["net/weight", "net/bias"])
 
     def test_keep_vars(self):
         "keep_vars=True gives the parameters and buffers themselves"
@@ -755,11 +854,12 @@ run_tests(TestModuleStateDict)
 # ## Exercise 9: and loading it
 #
 # The other direction: write the numbers of a `state_dict` into the tensors of these names. **In place**:
-# an optimiser may hold the parameters, and a tied weight must stay tied. `overwrite(tensor, values)` is
-# given.
+# an optimiser may hold the parameters, and a tied weight must stay tied. Use `overwrite(tensor, values)`,
+# given: it is no step of a computation, and it notes down that this memory was written, which module 05
+# asks about. (`tensor.data[...] = values` does not.)
 #
 # Names are a contract, and here is where it is broken: the file is of an older version, or of another
-# model. Compare before you write. For Linear(3, 2), which has weight (2, 3) and bias (2,), and a file
+# model. Compare before you write. For `Linear(3, 2)`, which has weight (2, 3) and bias (2,), and a file
 # with weight (2, 4) and a stray "scale":
 #
 # ```
@@ -776,23 +876,25 @@ run_tests(TestModuleStateDict)
 class TestModuleLoadStateDict:
     """Loading"""
     def test_round_trip(self):
-        "What one model saved, another of the same shape loads: then both answer alike"
-        one, other = Sequential(Normalised(), Linear(3, 2)), Sequential(Normalised(), Linear(3, 2))
+        "What one model saved, another of the same shape loads: then both have the same numbers"
+        one, other = Sequential(Normalised(), Layer(3, 2)), Sequential(Normalised(), Layer(3, 2))
         overwrite(one[0].mean, np.array([5., 5., 6.]))
         other.load_state_dict(one.state_dict())
-        x = randn(4, 3)
-        expect(other(x), one(x).data)
+        expect(other[0].mean, [5., 5., 6.])
+        expect(other[1].weight, one[1].weight.data)
+        expect(other[1].bias, one[1].bias.data)
 
     def test_in_place(self):
-        "The parameters stay the same objects in the same memory"
-        layer = Linear(3, 2)
+        "The parameters stay the same objects in the same memory, and the write is noted down"
+        layer, before = Layer(3, 2), writes.last
         parameter, array = layer.weight, layer.weight.data
-        layer.load_state_dict(Linear(3, 2).state_dict())
+        layer.load_state_dict(Layer(3, 2).state_dict())
         assert layer.weight is parameter and layer.weight.data is array and parameter.requires_grad
+        assert writes.last != before, "nobody was told that memory was written: use overwrite"
 
     def test_one_error(self):
         "One error names everything that is wrong, and nothing was written"
-        chain = Sequential(Linear(3, 2))
+        chain = Sequential(Layer(3, 2))
         before = chain.state_dict()
         state = {"0.weight": Tensor(np.ones((2, 4))), "scale": Tensor([1.])}
         expect_error(RuntimeError, chain.load_state_dict, state,
@@ -803,7 +905,7 @@ class TestModuleLoadStateDict:
 
     def test_missing_or_unexpected(self):
         "Strictly, one name too few is an error, and so is one too many"
-        layer = Linear(1, 1)
+        layer = Layer(1, 1)
         weight, bias = Tensor([[3.]]), Tensor([4.])
         expect_error(RuntimeError, layer.load_state_dict, {"weight": weight}, says=["bias"])
         expect_error(RuntimeError, layer.load_state_dict, {"weight": weight, "bias": bias, "old": bias},
@@ -811,7 +913,7 @@ class TestModuleLoadStateDict:
 
     def test_not_strict(self):
         "strict=False loads what fits and returns both lists"
-        layer = Linear(1, 1)
+        layer = Layer(1, 1)
         bias = layer.bias.item()
         result = layer.load_state_dict({"weight": Tensor([[3.]]), "old": Tensor([1.])}, strict=False)
         expect(layer.weight, [[3.]])
@@ -821,19 +923,13 @@ class TestModuleLoadStateDict:
 
     def test_shapes_always(self):
         "A wrong shape is an error also with strict=False, even one that would broadcast"
-        expect_error(RuntimeError, Linear(3, 2).load_state_dict, {"bias": Tensor([1.])}, strict=False,
+        expect_error(RuntimeError, Layer(3, 2).load_state_dict, {"bias": Tensor([1.])}, strict=False,
                      says=["bias", "(1,)", "(2,)"])
 
     def test_no_computation(self):
-        "Loading is no computation: a recorder hears of no tensor that asks for a gradient"
-        layer, heard = Linear(3, 2), []
-        state = layer.state_dict()
-        before = record_with(lambda op, inputs, *event: heard.extend(inputs))
-        try:
-            layer.load_state_dict(state)
-        finally:
-            record_with(before)
-        assert not any(isinstance(x, Tensor) and x.requires_grad for x in heard), "use overwrite"
+        "Loading is no computation: no op is called with a tensor that asks for a gradient"
+        layer = Layer(3, 2)
+        expect(asked(layer.load_state_dict, layer.state_dict()), [], why="use overwrite")
 
 
 run_tests(TestModuleLoadStateDict)
@@ -848,18 +944,19 @@ run_tests(TestModuleLoadStateDict)
 # ```
 # n = 256   s = 0.01     factor 0.113     after 20 layers   1e-19      nothing left
 #           s = 1        factor 11.3      after 20 layers   1e21       overflow is near
-#           s = 0.0884   factor 1.000     after 20 layers   1
+#           s = 0.0884   factor 1.000     after 20 layers   1          give or take
 # ```
 #
 # The one that works is s = √(2/n) (He et al., 2015; by first name, Kaiming). For n = 64 it is 0.1768. In
 # general, where *gain* makes up for what the activation takes away, √2 for relu:
 #
 # $$ s = \frac{\mathrm{gain}}{\sqrt{\mathrm{fan}}} \qquad \mathrm{fan} = \mathrm{in}
-#    \text{ (or out, if the size of the gradient is to be kept instead)} $$
+#    \text{ (or out, for the signal that module 05 sends backwards)} $$
 #
 # `fans(tensor)` gives (fan_in, fan_out) of a weight (out, in), `calculate_gain(nonlinearity, a)` the
 # gain, `normal_(tensor, mean, std, generator)` fills a tensor and returns it: all given in `init_dev.py`,
-# with the sisters of this function.
+# with the sisters of this function. (`generator`: a source of chance of one's own, which `manual_seed`
+# and other draws do not touch. Hand it on.)
 
 # %%
 #| export nn.kaiming
@@ -890,6 +987,11 @@ class TestKaimingNormal:
         expect(self.std((3000, 64)), 0.1768, tol=0.003)
         expect(self.std((300, 64)), 0.1768, tol=0.006, why="fan_in is the second size of (out, in)")
 
+    def test_normal(self):
+        "Normal numbers have tails: some of 192,000 are four deviations from 0"
+        largest = abs(kaiming_normal_(zeros(3000, 64)).data).max()
+        assert largest > 4 * 0.1768, f"the largest is {largest:.2f}; drawn evenly they end at 0.31"
+
     def test_fan_out(self):
         "mode='fan_out' looks at the units: √(2/800) = 0.05"
         expect(self.std((800, 64), mode="fan_out"), 0.05, tol=0.001)
@@ -905,12 +1007,17 @@ class TestKaimingNormal:
         assert kaiming_normal_(weight) is weight
         assert weight.data.all() and weight.requires_grad
 
+    def test_generator(self):
+        "A generator of one's own repeats its numbers, whatever else was drawn"
+        one, other = [kaiming_normal_(zeros(5, 4), generator=Generator().manual_seed(7)) for _ in "12"]
+        expect(one, other.data, why="hand the generator on to normal_")
+
     def test_depth(self):
         "Through 20 layers with relu the signal keeps its size"
         manual_seed(1)
         x = randn(64, 128)
         for _ in range(20):
-            x = relu(linear(x, kaiming_normal_(zeros(128, 128), nonlinearity="relu")))
+            x = relu(x @ kaiming_normal_(zeros(128, 128), nonlinearity="relu").T)
         assert 0.1 < x.data.std() < 10, f"deviation {x.data.std():.1e} after 20 layers"
 
     def test_errors(self):
@@ -926,15 +1033,17 @@ run_tests(TestKaimingNormal)
 #
 # Guess first, in writing. A signal of size 1 goes through 20 layers of 256 units with relu. What is left
 # of it with weights of deviation 0.01, with PyTorch's default (exercise 2), with Kaiming's, with
-# deviation 1? And: a layer of 1024 by 1024 needs some time for one row. How much longer does it need for
-# 256 rows?
+# deviation 1? (Size: the root of the mean square, as in exercise 10.) And: a layer of 1024 by 1024 needs
+# some time for one row. How much longer does it need for 256 rows?
 
 # %%
 @measure
 def twenty_layers():
     starts = {"N(0, 0.01)": lambda w: normal_(w, 0.0, 0.01), "PyTorch's default": lambda w: w,
               "Kaiming": lambda w: kaiming_normal_(w, nonlinearity="relu"), "N(0, 1)": normal_}
-    print(f"{'':18}layer   deviation   how many numbers have the size 1e-20 ... 1 ... 1e+20")
+    print("Right: how many of the numbers have which size; a column is a power of ten.")
+    print("       # a third of all or more   o a tenth or more   . fewer\n")
+    print(f"{'start':18}layer      size   {'  1e-20':22}1{'1e+20':>20}")
     for name, start in starts.items():
         x = randn(256, 256)
         for depth in range(1, 21):
@@ -942,30 +1051,33 @@ def twenty_layers():
             start(layer.weight)
             x = relu(layer(x))
             if depth in (1, 10, 20):
-                y = x.data[x.data > 0].astype("float64")
-                shares = np.histogram(np.log10(y), bins=42, range=(-21, 21))[0] / len(y)
-                bar = "".join([" .:-=+*#%@"[min(9, math.ceil(share * 20))] for share in shares])
-                print(f"{name:18}{depth:5}   {x.double().data.std():9.1e}   |{bar}|")
+                y = x.data.astype("float64").ravel()
+                counts = np.histogram(np.log10(y[y > 0]), bins=45, range=(-22.5, 22.5))[0]
+                bar = [" .o#"[i] for i in np.searchsorted([0.5, len(y) / 10, len(y) / 3], counts)]
+                print(f"{name:18}{depth:5}   {math.sqrt((y ** 2).mean()):7.1e}   {''.join(bar)}")
 
 
 @measure
 def one_row_and_many():
     layer = Linear(1024, 1024)
-    one, many = [timed(layer, randn(rows, 1024)) for rows in (1, 256)]
+    one, many = [min([timed(layer, x, repeat=1) for _ in range(20)])     # the best of many: others run too
+                 for x in (randn(1, 1024), randn(256, 1024))]
     print(f"1 row {one * 1e6:.0f} us, 256 rows {many * 1e6:.0f} us: {many / 256 * 1e6:.0f} us each")
 
 
 # %% [markdown]
 # Each layer multiplies the size by the same factor, so the logarithm moves by equal steps: to the left
-# with small weights, to the right with large ones. Only Kaiming's stands still. PyTorch's default loses a
-# factor of √6 a layer, nearly 10⁸ in 20. Networks of that depth learn anyway, because later modules
-# normalise the signal between layers (09, 13); without that, they need a start like Kaiming's.
+# with small weights, to the right with large ones. Only Kaiming's stays about where it was; chance moves
+# it a little, by less than one of the others' steps. PyTorch's default loses a factor of √6 a layer,
+# nearly 10⁸ in 20. Networks of that depth learn anyway, because later modules normalise the signal
+# between layers (09, 13); without that, they need a start like Kaiming's.
 #
-# The second: 256 rows take far less than 256 times as long. One row reads 4 MB of weights and does two
-# operations with each number, so the processor waits for the memory. 256 rows read the same 4 MB and use
-# each number 256 times. It is why batches exist, and why module 15 finds that a model that writes one
-# word at a time is limited by memory. On your machine a row in a batch may be 3 or 10 times cheaper; it
-# will not cost the same.
+# The second: one row reads 4 MB of weights and does two operations with each number, so the processor
+# waits for the memory. 256 rows read the same 4 MB and use each number 256 times. So on an idle machine a
+# row in a batch costs several times less than a row alone. (On a busy one two threads of a product wait
+# for each other, and you may not see it: start Python with `OPENBLAS_NUM_THREADS=1` and look again.) It
+# is why batches exist, and why module 15 finds that a model that writes one word at a time is limited by
+# memory.
 #
 # ## Reflect
 #
@@ -990,8 +1102,8 @@ def one_row_and_many():
 #
 # Module 06 asks a model for its parameters, 07 for its state; every layer from 09 on is a `Module`.
 #
-# So who keeps the list of the opening? Nobody: it is found when it is wanted, and an array that is in the
-# model is in the list.
+# So who keeps the list of the opening? Nobody: it is found when it is wanted, and a Parameter that a
+# module holds, as an attribute or in a list, is in it. (In a dictionary it is not: `ParameterDict`.)
 #
 # In the real world: PyTorch's `nn.Module` sorts attributes into three dictionaries
 # (parameters, buffers, modules) when they are assigned, and finds them again in `__getattr__`. The one

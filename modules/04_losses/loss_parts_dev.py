@@ -10,6 +10,7 @@
 
 # %%
 import functools
+from numbers import Integral
 
 from tinytorch.core.dtypes import float32, int64, result_type, uint8
 from tinytorch.core.tensor import Tensor
@@ -93,7 +94,7 @@ def check_classes(name, input, target, weight, ignore_index):
     C - 1 or ignore_index; (1,) is taken for () beside (C,). weight: (C,) of the input's dtype, or None.
     """
     _check_tensors(name, input, target, weight)
-    if not isinstance(ignore_index, int):
+    if not isinstance(ignore_index, Integral):
         raise TypeError(f"{name}: ignore_index is {ignore_index!r}, it must be a whole number.")
     if input.dtype.kind != "f":
         raise RuntimeError(f"{name} of {input.dtype} numbers: scores are floats. Convert them: x.float().")
@@ -130,7 +131,6 @@ def _check_weight(name, input, weight):
     if weight is not None and (weight.shape != (classes,) or weight.dtype != input.dtype):
         raise RuntimeError(f"{name}: a weight of {weight.dtype} {weight.shape} for {classes} classes. "
                            f"It must be {input.dtype} ({classes},): one number for each class.")
-
 
 
 def _check_range(name, target, classes, ignore_index):

@@ -151,11 +151,12 @@ def test_ignored_rows_do_not_matter():
 
 @pytest.mark.parametrize("f", [F.nll_loss, F.cross_entropy])
 def test_targets(f):
-    """uint8 is taken; (1,) beside a single row too; an empty batch has a mean of nan"""
+    """uint8 is taken, and NumPy's integers; (1,) beside a single row too; an empty batch has a mean of nan"""
     x = torch.tensor([[2.0, 1.0, 0.1], [1.0, 2.0, 3.0]])
     wanted = f(x, torch.tensor([0, 2])).item()
     same(f(x, torch.tensor([0, 2], dtype=torch.uint8)), wanted)
     same(f(x[0], torch.tensor([1])), f(x[0], torch.tensor(1)).item())
+    same(f(x, torch.tensor([0, 2]), ignore_index=np.int64(0)), f(x[1:], torch.tensor([2])).item())
     same(f(torch.zeros(0, 3), torch.tensor([], dtype=torch.int64)), nan)
     same(f(torch.zeros(0, 3, 2), torch.zeros(0, 2, dtype=torch.int64), reduction="none"), np.zeros((0, 2)))
 

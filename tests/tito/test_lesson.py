@@ -455,6 +455,26 @@ def test_measure_runs_in_a_script_and_waits_for_the_exercises(course):
     assert done.returncode == 0
 
 
+def test_a_measurement_whose_exercise_is_wrong_says_so_in_a_line(course):
+    text = '''
+        class TestF:
+            def test_one(self): assert 1 == 0
+        run_tests(TestF)
+        @measure
+        def one(): None.shape
+        print("the end")
+    '''
+    done = course.run(text)
+    assert done.stdout.splitlines()[-2:] == [
+        "measured after the checks pass: AttributeError: 'NoneType' object has no attribute "
+        "'shape'",
+        "the end",
+    ]
+    assert (done.returncode, done.stderr) == (1, "")
+    done = course.run(text.replace("1 == 0", "1 == 1"))  # then it is a mistake of the lesson
+    assert "AttributeError" in done.stderr and "the end" not in done.stdout
+
+
 def test_timed_is_about_right():
     from time import sleep
 
@@ -584,6 +604,8 @@ def test_a_coincidence_is_not_told_as_a_finding(got, want):
 
 def test_the_tolerance_is_relative_above_one():
     assert difference(1000.0005, 1000, 1e-6) == ""
+    assert difference([0.1 + 1e-9, 1, 2, 4], [0.1, 1, 2, 4], 1e-12).splitlines()[1:] == [
+        "1 of 4 values differ, the most at [0]: expected 0.1, got 0.100000001."]
     assert difference(1000.002, 1000, 1e-6) != ""
     assert difference(0.0005, 0, 1e-3) == "" and difference(0.002, 0, 1e-3) != ""
 

@@ -1,8 +1,9 @@
 # Generated from modules/04_losses/loss_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 b44f9ec4e4977987fc33303cc187e16ad86ca1dbbbf22842057ce4e70e3b5989  body sha256 bc6cb1f90acc4ee125190a56e122e3b1977f0de161ed5a602d43f954f676f12c  # noqa: E501
+# source sha256 330eafc1ce1fbafa3d49756501bf1303cabd4dacf12fba215dd964162f52dfa4  body sha256 9a7265f953dd6cc6613314d3a613ba45afc8c8bbe279f91df0c830fc5bce5954  # noqa: E501
 """nn.loss_parts: built in module 04_losses."""
 
 import functools
+from numbers import Integral
 
 from tinytorch.core.dtypes import float32, int64, result_type, uint8
 from tinytorch.core.tensor import Tensor
@@ -77,7 +78,7 @@ def check_classes(name, input, target, weight, ignore_index):
     C - 1 or ignore_index; (1,) is taken for () beside (C,). weight: (C,) of the input's dtype, or None.
     """
     _check_tensors(name, input, target, weight)
-    if not isinstance(ignore_index, int):
+    if not isinstance(ignore_index, Integral):
         raise TypeError(f"{name}: ignore_index is {ignore_index!r}, it must be a whole number.")
     if input.dtype.kind != "f":
         raise RuntimeError(f"{name} of {input.dtype} numbers: scores are floats. Convert them: x.float().")
@@ -114,7 +115,6 @@ def _check_weight(name, input, weight):
     if weight is not None and (weight.shape != (classes,) or weight.dtype != input.dtype):
         raise RuntimeError(f"{name}: a weight of {weight.dtype} {weight.shape} for {classes} classes. "
                            f"It must be {input.dtype} ({classes},): one number for each class.")
-
 
 
 def _check_range(name, target, classes, ignore_index):
