@@ -1,5 +1,6 @@
 """Who may import whom, read from the source: numbers only look down."""
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -11,18 +12,24 @@ IN_A_CHILD = {"tito/demo_digits.py"}       # scripts that tito runs in a process
 SPEAKING = {f"tito/{name}.py" for name in ("console", "inside", "runner", "measuring", "checks")}
 
 
+@functools.cache
 def parsed(path): return ast.parse(path.read_text(encoding="utf-8"), str(path))
 def files(*folders): return [p for folder in folders for p in sorted((ROOT / folder).rglob("*.py"))]
 def relative(path): return path.relative_to(ROOT).as_posix()
 
 
+@functools.cache
 def module_of(path):
     """The number of the module that built the file, or None for a face."""
     found = GENERATED.match(path.read_text(encoding="utf-8")[:80])
     return int(found.group(1)) if found else None
 
 
-def imports(path):
+@functools.cache
+def imports(path): return tuple(imported(path))
+
+
+def imported(path):
     """Every module that the file imports, by its full name, also inside of functions."""
     package = [*path.relative_to(ROOT).parts[:-1]]
     for node in ast.walk(parsed(path)):
@@ -35,6 +42,7 @@ def imports(path):
             yield from [name for name in inner if is_module(name)] or [base]
 
 
+@functools.cache
 def is_module(name):
     path = ROOT.joinpath(*name.split("."))
     return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
@@ -118,7 +126,8 @@ def test_one_place_starts_processes():
                          ids=relative)
 def test_files_are_short(path):
     """Under 400 lines, so that a file can be read"""
-    assert len(path.read_text(encoding="utf-8").splitlines()) < 400
+    lines = path.read_text(encoding="utf-8").count("\n")
+    assert lines < 400
 
 
 @pytest.mark.parametrize("path", files("tinytorch", "tito", "modules"), ids=relative)

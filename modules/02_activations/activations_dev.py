@@ -45,8 +45,8 @@ def two_layers():
 
 # %% [markdown]
 # One layer says what the two say. Multiplied out, W2 (W1 x + b1) + b2 is (W2 W1) x + (W2 b1 + b2): again a
-# matrix and a bias. So two layers are one, always, and so are a hundred. One number in gives a straight line, two
-# give a plane, and neither has a corner.
+# matrix and a bias. So two layers are one, always, and so are a hundred. One number in gives a straight
+# line, two give a plane, and neither has a corner.
 #
 # What must stand between two layers so that they do not fall together into one? Something that is not
 # straight, and that is all: a function of one number, applied to every number by itself. It is called

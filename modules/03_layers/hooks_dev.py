@@ -39,9 +39,9 @@ class CallBase:
                                   "function: what it computes when it is called.")
 
     def __call__(self, *args, **kwargs):
-        if self._hooks:
+        if self._hooks or kwargs:
             return self._call_with_hooks(args, kwargs)
-        return self.forward(*args, **kwargs)
+        return self.forward(*args)                     # nearly always: straight on
 
     def _call_with_hooks(self, args, kwargs):
         hooks = list(self._hooks)

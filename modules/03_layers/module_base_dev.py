@@ -290,14 +290,28 @@ def _moved(tensor, args, kwargs):
 # ## Children with numbers for names
 #
 # `Sequential` and `ModuleList` keep their modules under the names "0", "1", ...: attributes like any other,
-# so no walk needs to know about them.
+# so no walk needs to know about them. Which attributes these are is asked at every call of a chain, so the
+# answer is kept, in a dictionary (which no walk opens), until an attribute changes.
 
 # %%
 #| export
 class Numbered:
     """What a sequence of modules can do: indexing, slicing, len, iteration, append, insert, +."""
     def _named(self):
-        return {name: child for name, child in vars(self).items() if isinstance(child, ModuleBase)}
+        """The modules by name, in order; not to be changed."""
+        links = vars(self).get("_links")
+        if links is None:
+            links = {name: child for name, child in vars(self).items() if isinstance(child, ModuleBase)}
+            vars(self)["_links"] = links
+        return links
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        vars(self).pop("_links", None)
+
+    def __delattr__(self, name):
+        super().__delattr__(name)
+        vars(self).pop("_links", None)
 
     def _name_at(self, index):
         names = list(self._named())
@@ -319,7 +333,7 @@ class Numbered:
         return part
 
     def __len__(self): return len(self._named())
-    def __iter__(self): return iter([v for v in vars(self).values() if isinstance(v, ModuleBase)])
+    def __iter__(self): return iter(self._named().values())
     def __dir__(self): return [name for name in super().__dir__() if not name.isdigit()]
 
     def __getitem__(self, index):

@@ -1,9 +1,12 @@
 """Each test of this folder runs on the stand-in of strict.py and, where there is one, on a GPU."""
+import functools
+
 import pytest
 
 from . import strict
 
 
+@functools.cache
 def real_problem():
     """Why no real CuPy device can be used here; an empty string if one can."""
     try:

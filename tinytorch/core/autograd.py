@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 b56c86eb34b7e00875d572faee7a0d3299cd06f971de3068f07a48f2f8865889  body sha256 5344ade879b3b9699889c8703d363eef557f39c95911a20f6707ea6fb3113ba1  # noqa: E501
+# source sha256 8824cb8666dbd55dd66bdc1dc2ffd965621d914d590d1c755799f80f3147faa7  body sha256 8eaf4e3fc59195160f5c7a6fc0c81e4db145736e0c705083cec7b07a64952d23  # noqa: E501
 """core.autograd: built in module 05_autograd."""
 
 import math
@@ -14,8 +14,8 @@ from tinytorch.core.graph import attach_outputs, check_unwritten, missing_rule, 
 from tinytorch.core.tensor import Tensor
 
 __all__ = [
-    "COMPOSITES", "Node", "RULES", "central_difference", "composite", "fitted", "gradients",
-    "newest_first", "no_grad", "record", "tick", "unbroadcast", "vjp", "walk",
+    "COMPOSITES", "Node", "RULES", "add_to_leaves", "central_difference", "composite", "fitted",
+    "gradients", "newest_first", "no_grad", "record", "tick", "unbroadcast", "vjp", "walk",
 ]
 
 
@@ -37,10 +37,10 @@ COMPOSITES = {}                    # fused op -> the same function in plain ops
 def vjp(op):
     """Register a rule: from an op's result and inputs to its pullback.
 
-    rule(out, *inputs, **params) returns pull; pull(g) returns a gradient for each input, in order. One
-    that costs something may be a function without arguments, called only if it is wanted. None stands
-    for an input that has no gradient. For an op that keeps, `out` is (out, *kept). A rule that returns
-    None says that the result has no history.
+    rule(out, *inputs, **params) returns pull; pull(g) returns a tuple, a gradient for each input, in
+    order. One that costs something may be a function without arguments, called only if it is wanted.
+    None stands for an input that has no gradient. For an op that keeps, `out` is (out, *kept). A rule
+    that returns None says that the result has no history.
     """
     def register(rule):
         RULES[op] = rule
@@ -56,7 +56,7 @@ def composite(op):
     return register
 
 
-tick = writes.tick
+tick = writes.tick                     # the next, smaller, number of the clock
 
 
 class Node:
@@ -82,47 +82,7 @@ class Node:
 
     def backward(self, out, gradient=None, retain_graph=False, create_graph=False):
         """What `Tensor.backward` calls: walk the graph, and add to `.grad` of its leaves."""
-        found = gradients(out, gradient, retain_graph, create_graph)
-        with _accumulating:            # two threads may meet at one parameter
-            while found:
-                leaf, g = found.popitem()
-                if create_graph:
-                    leaf.grad = g if leaf.grad is None else leaf.grad + g
-                    continue
-                if isinstance(g, Tensor):                  # recorded in higher_order(): drop the history
-                    g = g.data
-                leaf.grad = Tensor._of(g.copy() if leaf.grad is None else leaf.grad.data + g)  # g may be shared
-
-
-_accumulating = threading.Lock()
-
-
-def gradients(out, gradient=None, retain_graph=False, create_graph=False, oldest=math.inf):
-    """{leaf: gradient} of all leaves below `out`: arrays, or with create_graph tensors with a history.
-
-    Nodes older than `oldest` are left alone.
-    """
-    if gradient is None:
-        if out.numel() != 1:
-            raise RuntimeError(f"backward() of a tensor of shape {out.shape}: only a single number has a "
-                               "gradient of its own. Reduce it (.sum(), .mean()), or pass a gradient.")
-        gradient = array_module(out.data).ones(out.shape, out.dtype)
-    gradient = gradient if isinstance(gradient, Tensor) else Tensor._of(gradient)
-    if gradient.shape != out.shape:
-        raise RuntimeError(f"backward(): the gradient has shape {gradient.shape} and the tensor {out.shape}. "
-                           "They must be equal.")
-    nodes = newest_first(out.node)
-    if oldest < math.inf:
-        nodes = takewhile(lambda node: node.order <= oldest, nodes)
-    if not create_graph:
-        with no_grad():
-            return walk(nodes, out.node, gradient.data, retain_graph)
-    nodes = list(nodes)
-    for node in nodes:
-        if any(is_array(saved) and saved.dtype.kind == "f" for saved in saved_in(node.pull)):
-            raise RuntimeError(f"create_graph: {node} was recorded outside higher_order(), and saved numbers "
-                               "without history. Run the forward inside `with higher_order():`.")
-    return walk(nodes, out.node, gradient, retain_graph=True)
+        add_to_leaves(gradients(out, gradient, retain_graph, create_graph), create_graph)
 
 
 def newest_first(root):
@@ -157,7 +117,7 @@ def unbroadcast(g, shape):
 
 def fitted(g, edge):
     """g in the shape and dtype of what it is the gradient of."""
-    if g.shape != edge.shape:
+    if g.shape != edge.shape:                          # fewer dimensions: x[0] = a value of shape (1, 3)
         g = g.reshape(edge.shape) if g.ndim < len(edge.shape) else unbroadcast(g, edge.shape)
     return g if g.dtype is edge.dtype else g.astype(edge.dtype)
 
@@ -167,8 +127,8 @@ def walk(nodes, root, g, retain_graph=False):
 
     nodes: those to visit, youngest first, as `newest_first(root)` yields them.
 
-    Raises RuntimeError at a node that an earlier walk has used up, and, naming the op, if a rule gives
-    None where a gradient is wanted.
+    Raises RuntimeError at a node that an earlier walk has used up ("a second time", "retain_graph"), and,
+    naming the op, if a rule gives None, or nothing, where a gradient is wanted.
     """
     arrived, leaves = {root: g}, {}
     for node in nodes:
@@ -204,6 +164,50 @@ def no_grad():
         yield
     finally:
         record_with(previous)
+
+
+def gradients(out, gradient=None, retain_graph=False, create_graph=False, oldest=math.inf):
+    """{leaf: gradient} of all leaves below `out`: arrays, or with create_graph tensors with a history.
+
+    Nodes older than `oldest` are left alone.
+    """
+    if gradient is None:
+        if out.numel() != 1:
+            raise RuntimeError(f"backward() of a tensor of shape {out.shape}: only a single number has a "
+                               "gradient of its own. Reduce it (.sum(), .mean()), or pass a gradient.")
+        gradient = array_module(out.data).ones(out.shape, out.dtype)
+    gradient = gradient if isinstance(gradient, Tensor) else Tensor._of(gradient)
+    if gradient.shape != out.shape:
+        raise RuntimeError(f"backward(): the gradient has shape {gradient.shape} and the tensor {out.shape}. "
+                           "They must be equal.")
+    nodes = newest_first(out.node)
+    if oldest < math.inf:
+        nodes = takewhile(lambda node: node.order <= oldest, nodes)
+    if not create_graph:
+        with no_grad():
+            return walk(nodes, out.node, gradient.data, retain_graph)
+    nodes = list(nodes)
+    for node in nodes:
+        if any(is_array(saved) and saved.dtype.kind == "f" for saved in saved_in(node.pull)):
+            raise RuntimeError(f"create_graph: {node} was recorded outside higher_order(), and saved numbers "
+                               "without history. Run the forward inside `with higher_order():`.")
+    return walk(nodes, out.node, gradient, retain_graph=True)
+
+
+_accumulating = threading.Lock()
+
+
+def add_to_leaves(found, create_graph=False):
+    """Add the gradients of {leaf: gradient} to the leaves' `.grad`; two threads may meet at one leaf."""
+    with _accumulating:
+        while found:
+            leaf, g = found.popitem()
+            if create_graph:
+                leaf.grad = g if leaf.grad is None else leaf.grad + g
+                continue
+            if isinstance(g, Tensor):                      # recorded in higher_order(): drop the history
+                g = g.data
+            leaf.grad = Tensor._of(g.copy() if leaf.grad is None else leaf.grad.data + g)  # g may be shared
 
 
 def record(op, inputs, arrays, params, result, out):

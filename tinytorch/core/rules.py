@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 b56c86eb34b7e00875d572faee7a0d3299cd06f971de3068f07a48f2f8865889  body sha256 6c6357a79bb8ccae58c29233be5e6c27183103eafde42eab2e2829b4b78ea1df  # noqa: E501
+# source sha256 8824cb8666dbd55dd66bdc1dc2ffd965621d914d590d1c755799f80f3147faa7  body sha256 806b5f23e561200c0a28faf86bd2081bcc603b139de820b26993d39825816217  # noqa: E501
 """core.rules: built in module 05_autograd."""
 
 import math
@@ -17,13 +17,13 @@ __all__ = [
 ]
 
 
+def both(g): return g, g               # it names nothing, so one function serves all additions
+
+
 @vjp(ops.add)
 def add_rule(out, x, y, alpha=1):
-    """The pullback of x + alpha * y."""
+    """The pullback of x + alpha * y (alpha is PyTorch's: x.add(y, alpha=2))."""
     return both if alpha == 1 else lambda g: (g, lambda: g * alpha)
-
-
-def both(g): return g, g               # it names nothing, so one function serves all additions
 
 
 @vjp(ops.multiply)
@@ -109,6 +109,7 @@ def cross_entropy_rule(kept, logits, target, ignore_index=-100):
         rows = counts.nonzero()[0]
         slope = p * g[:, None]
         slope[rows, target[rows]] -= g[rows]
-        return slope * counts[:, None], None
+        slope[~counts] = 0                             # not slope * counts: g may be inf, and inf * 0 is nan
+        return slope, None
 
     return pull

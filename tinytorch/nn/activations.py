@@ -1,5 +1,5 @@
 # Generated from modules/02_activations/activations_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 b367f81b5292d66fe63ac011ce48e17b993559b846a1cb95b38c11d06ec46916  body sha256 d3b6513e7200779512b3c6ab9a80c8f88dfd85899220902a40a70f2ea0fe47e6  # noqa: E501
+# source sha256 31ad26871ca12b7943ea45c0b733256f7ba7998f083e642da70c15605825dd43  body sha256 d3b6513e7200779512b3c6ab9a80c8f88dfd85899220902a40a70f2ea0fe47e6  # noqa: E501
 """nn.activations: built in module 02_activations."""
 
 import math

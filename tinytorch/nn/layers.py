@@ -1,5 +1,5 @@
 # Generated from modules/03_layers/layers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 3997d5c3347c318e40bab727702e67afcb5e4470674e323d5e4c801c3596874e  body sha256 a73f38c350f15c9f3e2c35102894890b2859f325c2b7f593b9d2c7bded904b21  # noqa: E501
+# source sha256 2f7d5d082ccc3b2d2854846df8d34e6629df4be6be382d0b29063f2f037bfda8  body sha256 bf6b1df084fc059571070ae6b9fdb5d3e46e0c3e691c0a41d1a6694cd3712f91  # noqa: E501
 """nn.layers: built in module 03_layers."""
 
 import math
@@ -18,8 +18,9 @@ __all__ = ["Dropout", "Flatten", "Linear", "linear", "scaled_mask"]
 def linear(x, weight, bias=None):
     """x Wᵀ + b: for each row of x as many sums as the weight has rows.
 
-    x: (..., in), weight: (out, in), bias: (out,) or None; gives (..., out). Raises RuntimeError if
-    the last sizes of x and weight differ, if x is a single number, or if the dtypes differ.
+    x: (..., in), weight: (out, in), bias: (out,) or None; gives (..., out). A weight (in,) is one unit
+    and gives (...). Raises RuntimeError if the last sizes of x and weight differ, if x is a single
+    number, or if the dtypes differ.
 
     >>> weight = np.array([[1., 0., -1.], [2., 1., 0.]])
     >>> linear.forward(np.array([1., 2., 3.]), weight, np.array([0.5, -1.]))
@@ -109,8 +110,8 @@ class Dropout(Module):
 
     def forward(self, input):
         """`input` with those elements dropped whose drawn number is below p; see the class."""
-        if self.inplace and self.training:             # PyTorch's option: `input` is overwritten
-            return input._take_over(Dropout(self.p)(input.clone()))
+        if self.inplace and self.training:             # PyTorch's option, given:
+            return input._take_over(Dropout(self.p)(input.clone()))    # `input` becomes the result
         if not self.training:
             return input
         scale = 1 / (1 - self.p) if self.p < 1 else 0.0

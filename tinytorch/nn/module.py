@@ -1,5 +1,5 @@
 # Generated from modules/03_layers/layers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 3997d5c3347c318e40bab727702e67afcb5e4470674e323d5e4c801c3596874e  body sha256 10b93682e5d66ace0c78ad66dfb7433a9db4da75746814c671489e633551c02d  # noqa: E501
+# source sha256 2f7d5d082ccc3b2d2854846df8d34e6629df4be6be382d0b29063f2f037bfda8  body sha256 ca34b57065a6132b938493fe2c0db0f65d17f49af61217fb2224ceeecce9b32f  # noqa: E501
 """nn.module: built in module 03_layers."""
 
 from tinytorch.core.tensor import Tensor
@@ -59,7 +59,7 @@ class Module(ModuleBase):
         The tensors are copies without history: training goes on and does not change them. (PyTorch
         hands out its live memory, and a saved "best" state is overwritten by the next step.) With
         `keep_vars` they are the parameters and buffers themselves. One that has two names comes
-        under both. `prefix` is put in front of every name.
+        under both. `prefix` is put in front of every name as it is: "net." makes "net.weight".
 
         >>> {name: tensor.shape for name, tensor in Linear(3, 2).state_dict().items()}
         {'weight': (2, 3), 'bias': (2,)}

@@ -1,5 +1,5 @@
 # Generated from modules/03_layers/module_base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 3d86ded65fe046f4a941790dab2e8f0e15a1101bbfbcdf3a63cad3440245c5da  body sha256 e338408e7218832447d8be1b3502e5d3222c188e8786af2e51cc532017321538  # noqa: E501
+# source sha256 c7c90fcd1748610424af9157d5c3cec5796c1f45bef8d8f60a37b621d71d4b6d  body sha256 5b1af2e8c55da37877d9065d68518c6a4a44edb3638eeb846ad6a93b37888f81  # noqa: E501
 """nn.module_base: built in module 03_layers."""
 
 from typing import NamedTuple
@@ -268,7 +268,20 @@ def _moved(tensor, args, kwargs):
 class Numbered:
     """What a sequence of modules can do: indexing, slicing, len, iteration, append, insert, +."""
     def _named(self):
-        return {name: child for name, child in vars(self).items() if isinstance(child, ModuleBase)}
+        """The modules by name, in order; not to be changed."""
+        links = vars(self).get("_links")
+        if links is None:
+            links = {name: child for name, child in vars(self).items() if isinstance(child, ModuleBase)}
+            vars(self)["_links"] = links
+        return links
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        vars(self).pop("_links", None)
+
+    def __delattr__(self, name):
+        super().__delattr__(name)
+        vars(self).pop("_links", None)
 
     def _name_at(self, index):
         names = list(self._named())
@@ -290,7 +303,7 @@ class Numbered:
         return part
 
     def __len__(self): return len(self._named())
-    def __iter__(self): return iter([v for v in vars(self).values() if isinstance(v, ModuleBase)])
+    def __iter__(self): return iter(self._named().values())
     def __dir__(self): return [name for name in super().__dir__() if not name.isdigit()]
 
     def __getitem__(self, index):
