@@ -38,10 +38,13 @@ from tinytorch.nn.more_activations import hardtanh_op
 
 # %%
 #| export
+BITS = {size: np.dtype(f"i{size}") for size in (2, 4, 8)}           # integers of a float's size
+
+
 @op
 def through(g, mask):
     """g where `mask` is true, else 0, also of inf and nan."""
-    return (g.view(f"i{g.itemsize}") * mask).view(g.dtype)
+    return (g.view(BITS[g.itemsize]) * mask).view(g.dtype)
 
 
 @vjp(through)

@@ -2,7 +2,7 @@
 # # Rules for the ops of module 03
 #
 # Given. `linear` is a matrix product, so its rule is that of `matmul` with one large product in each
-# direction; the bias gets g itself, and the walk sums it over the leading axes. `scaled_mask` multiplies
+# direction; the bias was added to every row, and gets the sum of all rows of g. `scaled_mask` multiplies
 # by constants, so its pullback is the same op, applied to g.
 
 # %%
@@ -23,7 +23,8 @@ def _(out, x, weight, bias=None):
         pull = vector_rule(x, weight)
         return lambda g: (*pull(g), g)
     return lambda g: (lambda: flat_product(g, weight),
-                      lambda: flat_product(as_rows(g).swapaxes(0, 1), as_rows(x)), g)
+                      lambda: flat_product(as_rows(g).swapaxes(0, 1), as_rows(x)),
+                      lambda: as_rows(g).sum(0))
 
 
 @vjp(scaled_mask)

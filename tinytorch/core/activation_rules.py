@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/activation_rules_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 760eee160295dd779a72c48bbe51df7adfbc5a5bf384db356440a911ff454430  body sha256 73429947609ee539f5fe368541981b57317c9f9abf01634d8e1f33faa1c19205  # noqa: E501
+# source sha256 c539624e9766832926a2139ac8b57e244615ba2c19a156221e63b2fa20fc8bbf  body sha256 9a68642ef161df7cebe7021bbf74443c1837198746f7ac9a2d8fb0d28298f1d3  # noqa: E501
 """core.activation_rules: built in module 05_autograd."""
 
 import math
@@ -22,13 +22,16 @@ from tinytorch.nn.activations import (
 )
 from tinytorch.nn.more_activations import hardtanh_op
 
-__all__ = ["gelu_slope", "through"]
+__all__ = ["BITS", "gelu_slope", "through"]
+
+
+BITS = {size: np.dtype(f"i{size}") for size in (2, 4, 8)}           # integers of a float's size
 
 
 @op
 def through(g, mask):
     """g where `mask` is true, else 0, also of inf and nan."""
-    return (g.view(f"i{g.itemsize}") * mask).view(g.dtype)
+    return (g.view(BITS[g.itemsize]) * mask).view(g.dtype)
 
 
 @vjp(through)

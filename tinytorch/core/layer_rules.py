@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/layer_rules_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 8f1c219b21bf61d79799e07504e7a57e76a271f2afadfe97440b4671979c177e  body sha256 a6e6f72ea5c28566ff7557b45a793291821c0cebcc28f0844651749ab10c927e  # noqa: E501
+# source sha256 f54e8ffe47d5c9d13dcfd02bf5ffce56797ae669b96e6ae8103b6d13dfec4e43  body sha256 6f5368d947c0c70dfa325c75744dca4d213412d39ffec4f7c28cfbf59dd8d47a  # noqa: E501
 """core.layer_rules: built in module 05_autograd."""
 
 from tinytorch.core.autograd import vjp
@@ -16,7 +16,8 @@ def _(out, x, weight, bias=None):
         pull = vector_rule(x, weight)
         return lambda g: (*pull(g), g)
     return lambda g: (lambda: flat_product(g, weight),
-                      lambda: flat_product(as_rows(g).swapaxes(0, 1), as_rows(x)), g)
+                      lambda: flat_product(as_rows(g).swapaxes(0, 1), as_rows(x)),
+                      lambda: as_rows(g).sum(0))
 
 
 @vjp(scaled_mask)
