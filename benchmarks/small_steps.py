@@ -94,7 +94,8 @@ def main():
         print(json.dumps(run(options.child)))
         return
     rounds = [(child("tinytorch"), child("torch")) for _ in range(options.rounds)]
-    print(f"{'microseconds, median of ' + str(options.rounds) + ' rounds':36}{'ours':>9}{'PyTorch':>9}   ratio")
+    title = f"microseconds, median of {options.rounds} rounds"
+    print(f"{title:36}{'ours':>9}{'PyTorch':>9}   ratio")
     for name in rounds[0][0]:
         ours, theirs = [[r[i][name] * 1e6 for r in rounds] for i in (0, 1)]
         low, middle, high = statistics.quantiles([t / o for o, t in zip(ours, theirs)], n=4)

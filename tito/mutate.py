@@ -125,7 +125,7 @@ _SWAPS = dict(max="min", sum="mean", exp="log", argmax="argmin", maximum="minimu
               multiply="divide", amax="amin", greater="less", append="appendleft")
 _SWAPS |= {there: here for here, there in _SWAPS.items()}
 _EITHER_WAY = {"max", "min", "maximum", "minimum", "add", "multiply", "logical_and", "logical_or",
-               "allclose", "array_equal", "broadcast_shapes", "result_type", "hypot", "gcd"}
+               "allclose", "array_equal", "broadcast_shapes", "result_type", "swapaxes", "hypot"}
 _NUMBERS = (ast.Name, ast.Call, ast.BinOp, ast.Attribute, ast.Subscript)  # may be one
 
 

@@ -113,11 +113,27 @@ def to_device(array, where):
     where = where if isinstance(where, device) else device(where)
     if device_of(array) == where:
         return array
-    if where.type == "cpu":
-        return to_numpy(array)
-    cupy = usable_cupy(where)
-    with cupy.cuda.Device(where.index or 0):
-        return cupy.asarray(array)
+    return to_numpy(array) if where.type == "cpu" else library_on(where).asarray(array)
+
+
+def library_on(where):
+    """The array library of the device `where`: what its functions make is made there."""
+    where = where if isinstance(where, device) else device(where)
+    return np if where.type == "cpu" else OnDevice(usable_cupy(where), where)
+
+
+class OnDevice:
+    """CuPy, or a generator of it, with each of its functions called on one device."""
+    def __init__(self, what, where): self._what, self._index = what, where.index or 0
+
+    def __getattr__(self, name):
+        function = getattr(self._what, name)
+
+        def there(*args, **kwargs):
+            with sys.modules["cupy"].cuda.Device(self._index):
+                return function(*args, **kwargs)
+
+        return there
 
 
 def to_numpy(array):
@@ -194,9 +210,8 @@ class Generator:
         if self.device.type == "cpu":
             self.random = np.random.default_rng(abs(seed))
         else:
-            cupy = usable_cupy(self.device)
-            with cupy.cuda.Device(self.device.index or 0):
-                self.random = cupy.random.default_rng(abs(seed))
+            random = OnDevice(usable_cupy(self.device).random, self.device).default_rng(abs(seed))
+            self.random = OnDevice(random, self.device)
         return self
 
     def seed(self):
@@ -207,9 +222,21 @@ class Generator:
 
     def get_state(self):
         """What `set_state` needs to go on from here: a dictionary of plain numbers and strings."""
-        return self.random.bit_generator.state
+        return self._bits().state
 
-    def set_state(self, state): self.random.bit_generator.state = state
+    def set_state(self, state): self._bits().state = state
+
+    def _bits(self):
+        if self.device.type != "cpu":
+            raise NotImplementedError(f"the state of a generator on {self.device}: CuPy does not show it. "
+                                      "Start again from a seed: generator.manual_seed(seed).")
+        return self.random.bit_generator
+
+    def permutation(self, n):
+        """0 to n - 1 in random order."""
+        if self.device.type == "cpu":
+            return self.random.permutation(n)
+        return self.random.random(n).argsort()         # CuPy's generators know no permutation
 
 
 class _PerThreadGenerators(threading.local):

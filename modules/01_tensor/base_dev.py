@@ -18,7 +18,15 @@ import types
 from copy import deepcopy
 
 import numpy as np
-from backend_dev import CPU, array_module, device_of, is_array, shares_memory, to_numpy, wrote
+from backend_dev import (
+    array_module,
+    device_of,
+    is_array,
+    shares_memory,
+    to_device,
+    to_numpy,
+    wrote,
+)
 from dtypes_dev import CATEGORY, explained
 from printing_dev import tensor_text
 
@@ -117,14 +125,16 @@ class OpBase:
             return bound.args, bound.kwargs
         return inputs, params
 
-    def retry(self, error, arrays, params):
-        """A 0-d array of the CPU may meet arrays of a GPU; every other error is explained."""
-        if len({str(device_of(a)) for a in arrays if is_array(a)}) > 1:
-            moved = [a.item() if is_array(a) and a.ndim == 0 and device_of(a) == CPU else a
-                     for a in arrays]
-            if len({str(device_of(a)) for a in moved if is_array(a)}) == 1:
-                return self.forward(*moved, **params)
-        raise explained(error, self.name, arrays) from None
+    def retry(self, error, inputs, params):
+        """A number of the CPU may meet tensors of a GPU: it is moved to them. Other errors are explained."""
+        arrays = [x.data if isinstance(x, TensorBase) else x for x in inputs]
+        homes = {str(device_of(a)) for a in arrays if is_array(a)}
+        there = {str(device_of(a)) for a in arrays if is_array(a) and not is_cpu_number(a)}
+        if len(there) != 1 or there == homes:
+            raise explained(error, self.name, arrays) from None
+        where = there.pop()
+        inputs = [number_to(x, where) if is_cpu_number(a) else x for x, a in zip(inputs, arrays)]
+        return self(*inputs, **params)
 
     def remember(self, inputs, params, out):
         """Note in each view of what memory's first tensor it is a view, how it was taken, and when.
@@ -153,6 +163,14 @@ class OpBase:
         return register
 
     def __repr__(self): return f"<op {self.name}>"
+
+
+def is_cpu_number(array): return isinstance(array, np.ndarray) and array.ndim == 0
+
+
+def number_to(x, where):
+    """A number of the CPU on a GPU; of a tensor by an op, so that its gradient comes home again."""
+    return METHODS["to"](x, where) if isinstance(x, TensorBase) else to_device(x, where)
 
 
 # %% [markdown]
@@ -271,6 +289,8 @@ class TensorBase:
             first, second = _in_two_steps(index)
             METHODS["getitem"](self, first)[second] = value
             return
+        if isinstance(value, TensorBase) and type(value.data) is not type(self.data):
+            value = self._beside(value)
         number = value.data if isinstance(value, TensorBase) else value
         recorder = this_thread.recorder
         if recorder is not None:
@@ -283,6 +303,14 @@ class TensorBase:
             self.node, self.requires_grad = node, wanted
             raise explained(error, "x[index] = value", [self.data, number]) from None
         self._rewritten(recorded=self.node is not node)
+
+    def _beside(self, value):
+        """`value` on my device: itself, or a number of the CPU moved here; RuntimeError for anything else."""
+        if value.device == self.device:
+            return value
+        if is_cpu_number(value.data):
+            return number_to(value, self.device)
+        raise explained(None, "x[index] = value", [self.data, value.data])
 
     def _in_place(self, plain, *args, **kwargs):
         """The op `plain`, written into this memory. If it is recorded, a gradient may need the old numbers."""

@@ -460,10 +460,19 @@ def add_at(out, places, values):
     """Add `values` into the new array `out`; places that repeat add up."""
     if array_module(out) is np:
         np.add.at(out, places, values)
-    else:
-        import cupyx
+        return out
+    import cupyx
+    other = _ADDED_AS.get(out.dtype)
+    if other is None:
         cupyx.scatter_add(out, places, values)
-    return out
+        return out
+    whole = out.astype(other)
+    cupyx.scatter_add(whole, places, array_module(out).asarray(values, other))
+    return whole.astype(out.dtype)
+
+
+# CUDA adds in place numbers of few dtypes; in these the same bits come out
+_ADDED_AS = {int64: np.dtype("uint64"), int8: int32, uint8: int32, bool_: int32}
 
 
 @method
@@ -487,7 +496,7 @@ def repeat_interleave(x, repeats, dim=None, output_size=None):
     n = x.shape[dim] if x.ndim else 1
     if is_array(counts) and (counts.ndim > 1 or counts.size not in (1, n) or counts.dtype.kind == "f"):
         raise RuntimeError(f"repeat_interleave: {repeats} must be one integer, or {n} of them.")
-    if (counts.min(initial=0) if is_array(counts) else counts) < 0:
+    if (counts < 0).any() if is_array(counts) else counts < 0:
         raise RuntimeError("repeat_interleave: a slice cannot be repeated a negative number of times.")
     counts = xp.broadcast_to(xp.asarray(counts), n)
     return index_select(x, dim, Tensor._of(xp.repeat(xp.arange(n), counts)))

@@ -96,7 +96,7 @@ class Op(OpBase):
         try:
             result = forward(*arrays, **params)
         except Exception as error:
-            result = self.retry(error, arrays, params)
+            return self.retry(error, inputs, params)
         if not tensors:
             return result[0] if self.keeps else result
         if self.outputs:
@@ -850,7 +850,8 @@ run_tests(TestMaskedFill)
 #| export
 def places_of(index, dim):
     """For each element of `index` its own place in all dimensions, with the index itself in `dim`."""
-    places = list(array_module(index).indices(index.shape, sparse=True))
+    xp, last = array_module(index), index.ndim - 1
+    places = [xp.arange(n).reshape((n,) + (1,) * (last - i)) for i, n in enumerate(index.shape)]
     places[dim] = index
     return tuple(places)
 
@@ -1092,8 +1093,8 @@ class Tensor(TensorBase):
 #
 # * *Kernels.* Module 18 will put faster forwards into the dictionary `self.kernels`, by type of array.
 #   If there is one for `type(arrays[0])`, call it in place of `self.forward`.
-# * *Errors.* If the forward raises, `result = self.retry(error, arrays, params)`: it raises what PyTorch
-#   would raise, or mends the case and returns a result. With arrays alone, too.
+# * *Errors.* If the forward raises, `return self.retry(error, inputs, params)`: it raises what PyTorch
+#   would raise, or mends the inputs and calls the op once more. With arrays alone, too.
 # * *keeps.* Some forwards return `(out, *kept)`: more than the caller wants, because the gradient will
 #   want it. The caller gets `result[0]`, tensor or array; the recorder hears the whole `result`.
 # * *outputs.* Some return a tuple of arrays, all of which the caller wants: `out` is a tuple of tensors.
@@ -1167,9 +1168,9 @@ class TestOpCall:
         expect_error(RuntimeError, add, np.ones(2), np.ones(3), says=["add", "(2,)", "(3,)"])
 
     def test_second_try(self):
-        "What self.retry returns, if it does not raise, is the result"
+        "What self.retry returns, if it does not raise, is returned as it is"
         mended = Op(_fails)
-        mended.retry = lambda error, arrays, params: arrays[0] * 10
+        mended.retry = lambda error, inputs, params: Tensor(inputs[0].data * 10)
         expect(mended(Tensor([1., 2.])), [10., 20.])
 
     def test_keeps(self):

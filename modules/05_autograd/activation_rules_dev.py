@@ -50,10 +50,10 @@ def through(g, mask):
 @vjp(through)
 def _(out, g, mask): return lambda h: (through(h, mask),)
 @vjp(relu)
-def _(out, x): return lambda g: (through(g, out > 0),)
+def _(out, x): return lambda g: (through(g, out != 0),)            # out is positive, 0 or nan
 @vjp(hardtanh_op)
 def _(out, x, min_val=-1.0, max_val=1.0):
-    inside = (x > min_val) & (x < max_val)
+    inside = ~((x <= min_val) | (x >= max_val))                     # as PyTorch: nan is inside
     return lambda g: (through(g, inside),)
 @vjp(leaky_relu)
 def _(out, x, negative_slope=0.01):

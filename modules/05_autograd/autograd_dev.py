@@ -76,7 +76,7 @@ class TestCentralDifference:
     def test_by_hand(self):
         "x cubed at 2 with h = 0.1: (9.261 - 6.859) / 0.2 = 12.01"
         expect(central_difference(lambda x: float(x ** 3), np.array(2.), np.array(1.), h=0.1), 12.01,
-               why="12.61 would look to one side only, 24.02 forget the 2 of 2h, 0.1201 divide and multiply by h")
+               why="12.61 would look to one side only, 24.02 forget the 2 of 2h, 0.1201 multiply by h")
 
     def test_direction(self):
         "Along (1, -1), x0 * x1 at (2, 5) changes by 5 - 2 = 3"
@@ -212,7 +212,7 @@ def multiply_rule(out, x, y):
 def pulled(pull, g):
     """The gradients that a pullback gives for g, whether they come as values or as functions."""
     parts = pull(g)
-    assert isinstance(parts, tuple), f"a pullback returns a tuple, one part an input; got {type(parts).__name__}"
+    assert isinstance(parts, tuple), f"a pullback returns a tuple, a part for each input; got {parts!r:.60}"
     return [part() if callable(part) else part for part in parts]
 
 
@@ -654,8 +654,8 @@ run_tests(TestUnbroadcast)
 # %% [markdown]
 # ## Exercise 7: the walk
 #
-# Now all of it together. `nodes` comes from exercise 5, in the right order. `arrived` holds, for each node, the gradient that has arrived there so far; at
-# the start that is `{root: g}`. For each node:
+# Now all of it together. `nodes` comes from exercise 5, in the right order. `arrived` holds, for each
+# node, the gradient that has arrived there so far; at the start that is `{root: g}`. For each node:
 #
 # 1. Take its pullback. If it is None, an earlier walk has used it up: RuntimeError, "backward() a second
 #    time", which names the way out, `retain_graph=True`.
@@ -754,7 +754,8 @@ class TestWalk:
         "A part that nobody wants is never computed"
         asked = []
         a = self.leaf(1.)
-        found = self.walk(node(None, a, pull=lambda g: (lambda: asked.append(1), lambda: g * 5)), np.array(1.))
+        lazy = node(None, a, pull=lambda g: (lambda: asked.append(1), lambda: g * 5))
+        found = self.walk(lazy, np.array(1.))
         assert asked == []
         expect(found[a], 5.)
 
@@ -1120,7 +1121,8 @@ class TestCrossEntropyRule:
 
     def test_all_ignored(self):
         "Even where an infinity arrives (a mean over no rows), an ignored row has slope 0"
-        expect(self.slope([-100, -100], [np.inf, np.inf]), np.zeros((2, 3)), why="inf * 0 is nan: set it to 0")
+        expect(self.slope([-100, -100], [np.inf, np.inf]), np.zeros((2, 3)),
+               why="inf * 0 is nan: set it to 0")
 
     def test_other_ignore_index(self):
         "The index to ignore may be any number: with ignore_index=0, class 0 is left out"

@@ -42,7 +42,7 @@ def check_gradient(f, *inputs, h=1e-6, atol=1e-5, rtol=1e-3, seed=0):
         slope = float((g.data * direction).sum()) if g is not None else 0.0
         judge = central_difference(lambda x, i=i: value(i, x), arrays[i], direction, h)
         if not abs(slope - judge) <= atol + rtol * abs(judge):
-            raise AssertionError(f"the gradient of input {i}, of shape {arrays[i].shape}, has slope {slope:.8g} "
-                                 f"along a random direction; nudging it gives {judge:.8g}.")
+            raise AssertionError(f"the gradient of input {i}, of shape {arrays[i].shape}, has slope "
+                                 f"{slope:.8g} along a random direction; nudging it gives {judge:.8g}.")
         ours, theirs = ours + slope, theirs + judge
     return ours, theirs

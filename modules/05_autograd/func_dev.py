@@ -67,8 +67,8 @@ def grad_and_value(f, argnums=0):
             args = [own[i] * 1 if i in places else x for i, x in enumerate(args)]
             value = f(*args, **kwargs)
             if value.numel() != 1:
-                raise RuntimeError(f"grad: the function returned shape {value.shape}, and only a single number "
-                                   "has a gradient. Use vjp, or reduce it.")
+                raise RuntimeError(f"grad: the function returned shape {value.shape}, and only a single "
+                                   "number has a gradient. Use vjp, or reduce it.")
             found = _slopes(value, [args[i] for i in places])
         found = [_released(g, own) for g in found]
         return (tuple(found) if many else found[0]), value

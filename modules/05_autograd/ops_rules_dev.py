@@ -13,7 +13,9 @@ import numpy as np
 
 from tinytorch.core import ops
 from tinytorch.core.autograd import vjp
-from tinytorch.core.backend import array_module, is_array
+from tinytorch.core.backend import array_module, device_of, is_array
+from tinytorch.core.casts import move
+from tinytorch.core.indexing import add_at
 from tinytorch.core.op import op
 from tinytorch.core.rules import kept_shape, spread
 from tinytorch.core.tensor import Tensor
@@ -33,15 +35,10 @@ def by_integers(index):
 @op
 def put(g, index, shape):
     """Zeros of `shape` with g added at `index`: the transpose of x[index]. Repeated places add up."""
-    xp = array_module(g)
-    out = xp.zeros(shape, g.dtype)
-    if not by_integers(index):
-        out[index] = g
-    elif xp is np:
-        np.add.at(out, index, g)
-    else:
-        import cupyx
-        cupyx.scatter_add(out, index, g)
+    out = array_module(g).zeros(shape, g.dtype)
+    if by_integers(index):
+        return add_at(out, index, g)
+    out[index] = g
     return out
 @vjp(put)
 def _(out, g, index, shape): return lambda h: (h[index],)
@@ -125,8 +122,10 @@ def _(out, x, value, index):
     return lambda g: (lambda: zero_at(g, index), lambda: last_at(g, index))
 @vjp(ops.masked_fill)
 def _(out, x, mask, value):
+    if isinstance(value, (int, float)): return lambda g: (lambda: ops.masked_fill(g, mask, 0.0),)
+    home = device_of(value.data if isinstance(value, Tensor) else value)     # may be the CPU's, if x is a GPU's
     return lambda g: (lambda: ops.masked_fill(g, mask, 0.0), None,
-                      lambda: ops.masked_fill(g, ~mask, 0.0).sum())
+                      lambda: move(ops.masked_fill(g, ~mask, 0.0).sum(), home))
 @vjp(ops.gather)
 def _(out, x, dim, index):
     shape, index = x.shape, index.data if isinstance(index, Tensor) else index

@@ -63,9 +63,9 @@ def draw_graph(tensor, axes=None):
     axes = axes or plt.subplots(figsize=(1.6 * max(map(len, rows.values())) + 2, 0.9 * len(rows) + 1))[1]
     for item, (x, y) in place.items():
         leaf = isinstance(item, Tensor)
+        shape, color = ("round4", "#fff3c4") if leaf else ("square", "#dbe9f6")
         axes.text(x, y, f"leaf\n{item.shape}" if leaf else item.op.name, ha="center", va="center",
-                  bbox={"boxstyle": "round4" if leaf else "square", "facecolor": "#fff3c4" if leaf else "#dbe9f6",
-                        "edgecolor": "#555555"})
+                  bbox={"boxstyle": shape, "facecolor": color, "edgecolor": "#555555"})
         for edge in () if leaf else [e for e in item.edges if e is not None]:
             axes.annotate("", xy=place[edge], xytext=(x, y), zorder=0,
                           arrowprops={"arrowstyle": "->", "color": "#888888", "shrinkA": 12, "shrinkB": 14})

@@ -7,6 +7,7 @@ import pytest
 from tito import export, progress, runner
 from tito.errors import TitoError
 from tito.results import ENDED, FAILED, PASSED, UNWRITTEN
+from tito.testing import unfinished
 
 SOLVED = "    return x * 2\n"
 UNSOLVED = '    raise NotImplementedError("01_thing: double is not written yet")\n'

@@ -14,7 +14,6 @@ SOLVED = "    return x * 2\n"
 UNSOLVED = '    raise NotImplementedError("01_thing: double is not written yet")\n'
 
 
-
 def state_words(result):
     return {s.exercise.id: f"{s.state} {s.note}".strip() for s in result.states}
 

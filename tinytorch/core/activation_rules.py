@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/activation_rules_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 c539624e9766832926a2139ac8b57e244615ba2c19a156221e63b2fa20fc8bbf  body sha256 9a68642ef161df7cebe7021bbf74443c1837198746f7ac9a2d8fb0d28298f1d3  # noqa: E501
+# source sha256 bd33c44336358ff4d4260d2c0dcc7d640a1948350b56a05550c3a1025e2f3292  body sha256 4d890beea1286d764f3b89f0008a03b3547220be6cf8127d703373e551dbd89e  # noqa: E501
 """core.activation_rules: built in module 05_autograd."""
 
 import math
@@ -37,10 +37,10 @@ def through(g, mask):
 @vjp(through)
 def _(out, g, mask): return lambda h: (through(h, mask),)
 @vjp(relu)
-def _(out, x): return lambda g: (through(g, out > 0),)
+def _(out, x): return lambda g: (through(g, out != 0),)            # out is positive, 0 or nan
 @vjp(hardtanh_op)
 def _(out, x, min_val=-1.0, max_val=1.0):
-    inside = (x > min_val) & (x < max_val)
+    inside = ~((x <= min_val) | (x >= max_val))                     # as PyTorch: nan is inside
     return lambda g: (through(g, inside),)
 @vjp(leaky_relu)
 def _(out, x, negative_slope=0.01):

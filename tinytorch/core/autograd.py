@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 8824cb8666dbd55dd66bdc1dc2ffd965621d914d590d1c755799f80f3147faa7  body sha256 8eaf4e3fc59195160f5c7a6fc0c81e4db145736e0c705083cec7b07a64952d23  # noqa: E501
+# source sha256 35677c9b51208c36dd41c87fc31047ee1c91d71514afe7fb2cff0819e246199a  body sha256 8eaf4e3fc59195160f5c7a6fc0c81e4db145736e0c705083cec7b07a64952d23  # noqa: E501
 """core.autograd: built in module 05_autograd."""
 
 import math

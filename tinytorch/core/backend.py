@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/backend_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 c51e2e4c0dffa4631f6d1cfe37585f95e057966f9fa62e4be86b8da567bb8475  body sha256 89d8108fdcadc0ee4b86f9e96a7f5cd5ab3e6a26706ad5d42d9ca6ad1a414684  # noqa: E501
+# source sha256 9a200f7d99aa33b4fd4e45a412eeffcbbe246ebfcd61da9ba3023fe19dc9f31e  body sha256 e51f1ec09bb2a9ab775bfae9557572150ab55386da31c947e97ea05d34919a22  # noqa: E501
 """core.backend: built in module 01_tensor."""
 
 import ctypes
@@ -12,9 +12,9 @@ import weakref
 import numpy as np
 
 __all__ = [
-    "CPU", "Generator", "WriteLog", "array_module", "cuda_available", "cuda_problem",
-    "default_generator", "device", "device_of", "is_array", "keep_freed_memory", "manual_seed",
-    "shares_memory", "to_device", "to_numpy", "usable_cupy", "writes", "wrote",
+    "CPU", "Generator", "OnDevice", "WriteLog", "array_module", "cuda_available", "cuda_problem",
+    "default_generator", "device", "device_of", "is_array", "keep_freed_memory", "library_on",
+    "manual_seed", "shares_memory", "to_device", "to_numpy", "usable_cupy", "writes", "wrote",
 ]
 
 
@@ -99,11 +99,27 @@ def to_device(array, where):
     where = where if isinstance(where, device) else device(where)
     if device_of(array) == where:
         return array
-    if where.type == "cpu":
-        return to_numpy(array)
-    cupy = usable_cupy(where)
-    with cupy.cuda.Device(where.index or 0):
-        return cupy.asarray(array)
+    return to_numpy(array) if where.type == "cpu" else library_on(where).asarray(array)
+
+
+def library_on(where):
+    """The array library of the device `where`: what its functions make is made there."""
+    where = where if isinstance(where, device) else device(where)
+    return np if where.type == "cpu" else OnDevice(usable_cupy(where), where)
+
+
+class OnDevice:
+    """CuPy, or a generator of it, with each of its functions called on one device."""
+    def __init__(self, what, where): self._what, self._index = what, where.index or 0
+
+    def __getattr__(self, name):
+        function = getattr(self._what, name)
+
+        def there(*args, **kwargs):
+            with sys.modules["cupy"].cuda.Device(self._index):
+                return function(*args, **kwargs)
+
+        return there
 
 
 def to_numpy(array):
@@ -163,9 +179,8 @@ class Generator:
         if self.device.type == "cpu":
             self.random = np.random.default_rng(abs(seed))
         else:
-            cupy = usable_cupy(self.device)
-            with cupy.cuda.Device(self.device.index or 0):
-                self.random = cupy.random.default_rng(abs(seed))
+            random = OnDevice(usable_cupy(self.device).random, self.device).default_rng(abs(seed))
+            self.random = OnDevice(random, self.device)
         return self
 
     def seed(self):
@@ -176,9 +191,21 @@ class Generator:
 
     def get_state(self):
         """What `set_state` needs to go on from here: a dictionary of plain numbers and strings."""
-        return self.random.bit_generator.state
+        return self._bits().state
 
-    def set_state(self, state): self.random.bit_generator.state = state
+    def set_state(self, state): self._bits().state = state
+
+    def _bits(self):
+        if self.device.type != "cpu":
+            raise NotImplementedError(f"the state of a generator on {self.device}: CuPy does not show it. "
+                                      "Start again from a seed: generator.manual_seed(seed).")
+        return self.random.bit_generator
+
+    def permutation(self, n):
+        """0 to n - 1 in random order."""
+        if self.device.type == "cpu":
+            return self.random.permutation(n)
+        return self.random.random(n).argsort()         # CuPy's generators know no permutation
 
 
 class _PerThreadGenerators(threading.local):

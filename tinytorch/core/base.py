@@ -1,16 +1,19 @@
 # Generated from modules/01_tensor/base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 0fa4eb20743270dc0bdd2114985d777a6d1c76971a9745d72357e4eb2e19ebb7  body sha256 18a508daaf43d7ce1b4dbd9f2e407bc33833ebc982a68ce3957461372ba5effa  # noqa: E501
+# source sha256 97510c8cb75b038dc7f338b0e380722ebb45db720e8afea5675c1436b8c5f815  body sha256 c5a32c0718533f6efcc80a6f22c9535ac3abd13376677dc3b080701037450a7a  # noqa: E501
 """core.base: built in module 01_tensor."""
 
 import functools
 import inspect
 import threading
 
-from tinytorch.core.backend import CPU, device_of, is_array, shares_memory
+import numpy as np
+
+from tinytorch.core.backend import device_of, is_array, shares_memory, to_device
 from tinytorch.core.dtypes import explained
 
 __all__ = [
-    "METHODS", "OpBase", "PerThread", "method", "record_with", "retrace", "spelled", "this_thread",
+    "METHODS", "OpBase", "PerThread", "is_cpu_number", "method", "number_to", "record_with",
+    "retrace", "spelled", "this_thread",
 ]
 
 
@@ -99,14 +102,16 @@ class OpBase:
             return bound.args, bound.kwargs
         return inputs, params
 
-    def retry(self, error, arrays, params):
-        """A 0-d array of the CPU may meet arrays of a GPU; every other error is explained."""
-        if len({str(device_of(a)) for a in arrays if is_array(a)}) > 1:
-            moved = [a.item() if is_array(a) and a.ndim == 0 and device_of(a) == CPU else a
-                     for a in arrays]
-            if len({str(device_of(a)) for a in moved if is_array(a)}) == 1:
-                return self.forward(*moved, **params)
-        raise explained(error, self.name, arrays) from None
+    def retry(self, error, inputs, params):
+        """A number of the CPU may meet tensors of a GPU: it is moved to them. Other errors are explained."""
+        arrays = [x.data if isinstance(x, TensorBase) else x for x in inputs]
+        homes = {str(device_of(a)) for a in arrays if is_array(a)}
+        there = {str(device_of(a)) for a in arrays if is_array(a) and not is_cpu_number(a)}
+        if len(there) != 1 or there == homes:
+            raise explained(error, self.name, arrays) from None
+        where = there.pop()
+        inputs = [number_to(x, where) if is_cpu_number(a) else x for x, a in zip(inputs, arrays)]
+        return self(*inputs, **params)
 
     def remember(self, inputs, params, out):
         """Note in each view of what memory's first tensor it is a view, how it was taken, and when.
@@ -135,6 +140,14 @@ class OpBase:
         return register
 
     def __repr__(self): return f"<op {self.name}>"
+
+
+def is_cpu_number(array): return isinstance(array, np.ndarray) and array.ndim == 0
+
+
+def number_to(x, where):
+    """A number of the CPU on a GPU; of a tensor by an op, so that its gradient comes home again."""
+    return METHODS["to"](x, where) if isinstance(x, TensorBase) else to_device(x, where)
 
 
 from tinytorch.core.tensor_base import TensorBase  # at the end: the two files need each other  # noqa: E402

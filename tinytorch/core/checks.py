@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/checks_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 21409776d029d8e571001ce00de4e6991ecd428f1821f4349ec2ec364dda140a  body sha256 742c780778fa417b4444a02595b3ed8e532fa56866ed5427f1a208cad5d62aa4  # noqa: E501
+# source sha256 b093efada2a55b7ce49cfff4c37f9ca37ae21a94f6459ded25026564cc9a5d94  body sha256 ce801c88a71e852fb0755d92ba1cd04b20b54850d8f7270aedcd435742836cf7  # noqa: E501
 """core.checks: built in module 05_autograd."""
 
 import numpy as np
@@ -37,7 +37,7 @@ def check_gradient(f, *inputs, h=1e-6, atol=1e-5, rtol=1e-3, seed=0):
         slope = float((g.data * direction).sum()) if g is not None else 0.0
         judge = central_difference(lambda x, i=i: value(i, x), arrays[i], direction, h)
         if not abs(slope - judge) <= atol + rtol * abs(judge):
-            raise AssertionError(f"the gradient of input {i}, of shape {arrays[i].shape}, has slope {slope:.8g} "
-                                 f"along a random direction; nudging it gives {judge:.8g}.")
+            raise AssertionError(f"the gradient of input {i}, of shape {arrays[i].shape}, has slope "
+                                 f"{slope:.8g} along a random direction; nudging it gives {judge:.8g}.")
         ours, theirs = ours + slope, theirs + judge
     return ours, theirs

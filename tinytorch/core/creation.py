@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/creation_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 9559d5c4ba63fb7c44475bd497ee9f9d8f35b48c4b4a5472fe3e611a23f2d938  body sha256 d3bb3aa3f88536a43b30a2b4f38abddd167355433b6255f314ca851ad69bd957  # noqa: E501
+# source sha256 c390dab83b01424046166ec64dfd23595fddbc57d279f318e4d7f0bc1a9a4647  body sha256 00f84cc5f123c440968cde1edb42a05a1396cd508dbe260437813f5d1d20e7d3  # noqa: E501
 """core.creation: built in module 01_tensor."""
 
 import math
@@ -7,7 +7,15 @@ import operator
 
 import numpy as np
 
-from tinytorch.core.backend import CPU, array_module, default_generator, device, is_array, to_device
+from tinytorch.core.backend import (
+    CPU,
+    array_module,
+    default_generator,
+    device,
+    is_array,
+    library_on,
+    to_device,
+)
 from tinytorch.core.base import method
 from tinytorch.core.casts import to
 from tinytorch.core.dtypes import bool_, float16, float32, float64, int64
@@ -25,9 +33,7 @@ __all__ = [
 ]
 
 
-def library(where):
-    """The array library of a device."""
-    return np if where is None else array_module(to_device(np.empty(0), where))
+def library(where): return np if where is None else library_on(where)
 
 
 def wrap(array, device=None, requires_grad=False):
@@ -190,13 +196,13 @@ def _places(mask, dtype, device):
 
 def _draw(how, size, named, dtype, device, generator, requires_grad):
     """A tensor from `how(random, size, dtype)`, drawn on its device."""
-    random, dtype = _random(device, generator), np.dtype(dtype or float32)
+    random, dtype = _generator(device, generator).random, np.dtype(dtype or float32)
     drawn = how(random, _size(size, named), float32 if dtype == float16 else dtype)
     return wrap(drawn.astype(dtype, copy=False), device, requires_grad)
 
 
-def _random(where, generator):
-    return (generator or default_generator(CPU if where is None else device(str(where)))).random
+def _generator(where, generator):
+    return generator or default_generator(CPU if where is None else device(str(where)))
 
 
 def rand(*size, generator=None, dtype=None, device=None, requires_grad=False, **named):
@@ -216,13 +222,13 @@ def randint(low, high=None, size=None, generator=None, dtype=None, device=None, 
     if low >= high:
         raise RuntimeError(f"randint from {low} to {high}: there must be an integer from low up to, not "
                            "including, high.")
-    drawn = _random(device, generator).integers(low, high, _size((size,), {}))
+    drawn = _generator(device, generator).random.integers(low, high, _size((size,), {}))
     return wrap(drawn.astype(dtype or int64), device, requires_grad)
 
 
 def randperm(n, generator=None, dtype=None, device=None, requires_grad=False):
     """The numbers from 0 to n - 1 in random order."""
-    return wrap(_random(device, generator).permutation(n).astype(dtype or int64), device, requires_grad)
+    return wrap(_generator(device, generator).permutation(n).astype(dtype or int64), device, requires_grad)
 
 
 def rand_like(x, generator=None, dtype=None, device=None, requires_grad=False):
@@ -276,7 +282,7 @@ def multinomial(x, num_samples, replacement=False, generator=None):
     xp, totals = array_module(weights), weights.sum(1)
     if not (np.isfinite(totals).all() and (weights >= 0).all() and (totals > 0).all()):
         raise RuntimeError("multinomial: the weights must be finite, 0 or more, and not all 0.")
-    random = _random(x.device, generator)
+    random = _generator(x.device, generator).random
     if replacement:                                    # where a uniform number falls among the partial sums
         steps = weights.cumsum(1) / totals[:, None] + xp.arange(rows)[:, None]
         at = random.random((rows, num_samples)) + xp.arange(rows)[:, None]

@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/func_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 62a6a266cf5aae55d2b47f514c9ba1cbd90f99de15c6625a637d98ecffde6be6  body sha256 fb357faa98dbae71ee0cb45ac65b4d711e00c6ff4a28f7b09d90ccff8e041757  # noqa: E501
+# source sha256 602027d4d088b9e46b7e826e337e00f2a521929bb00646e1844b5223eebb9300  body sha256 969dde1e4c5a460262cff0d9618e5312f6afa4c6fb590797390af62ed94c1e8e  # noqa: E501
 """core.func: built in module 05_autograd."""
 
 import functools
@@ -50,8 +50,8 @@ def grad_and_value(f, argnums=0):
             args = [own[i] * 1 if i in places else x for i, x in enumerate(args)]
             value = f(*args, **kwargs)
             if value.numel() != 1:
-                raise RuntimeError(f"grad: the function returned shape {value.shape}, and only a single number "
-                                   "has a gradient. Use vjp, or reduce it.")
+                raise RuntimeError(f"grad: the function returned shape {value.shape}, and only a single "
+                                   "number has a gradient. Use vjp, or reduce it.")
             found = _slopes(value, [args[i] for i in places])
         found = [_released(g, own) for g in found]
         return (tuple(found) if many else found[0]), value

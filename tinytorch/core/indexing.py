@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 c56ef67e51d25d72a7fcbeb3ea88e0e1b9e7eae36e8f38fe61074dcf42844b81  body sha256 896eff5c28fbd3b9e5064eab02d9761abd55978542b066bb9475357522e5daa5  # noqa: E501
+# source sha256 8afb440844cba5671efac47195ec3729d2c02206944bd4b9d8ff899154a0f69b  body sha256 e425ca7f4b65270403a7948b7ddbc4f3211622726937a916fb9c207311b874c9  # noqa: E501
 """core.indexing: built in module 01_tensor."""
 
 import numpy as np
@@ -7,7 +7,7 @@ import numpy as np
 from tinytorch.core import ops
 from tinytorch.core.backend import array_module, is_array
 from tinytorch.core.base import METHODS, method
-from tinytorch.core.dtypes import bool_, float32, int32, int64
+from tinytorch.core.dtypes import bool_, float32, int8, int32, int64, uint8
 from tinytorch.core.op import op
 from tinytorch.core.reductions import found
 from tinytorch.core.shape import broadcast_tensors, diagonal, expand, place
@@ -29,10 +29,19 @@ def add_at(out, places, values):
     """Add `values` into the new array `out`; places that repeat add up."""
     if array_module(out) is np:
         np.add.at(out, places, values)
-    else:
-        import cupyx
+        return out
+    import cupyx
+    other = _ADDED_AS.get(out.dtype)
+    if other is None:
         cupyx.scatter_add(out, places, values)
-    return out
+        return out
+    whole = out.astype(other)
+    cupyx.scatter_add(whole, places, array_module(out).asarray(values, other))
+    return whole.astype(out.dtype)
+
+
+# CUDA adds in place numbers of few dtypes; in these the same bits come out
+_ADDED_AS = {int64: np.dtype("uint64"), int8: int32, uint8: int32, bool_: int32}
 
 
 @method
@@ -56,7 +65,7 @@ def repeat_interleave(x, repeats, dim=None, output_size=None):
     n = x.shape[dim] if x.ndim else 1
     if is_array(counts) and (counts.ndim > 1 or counts.size not in (1, n) or counts.dtype.kind == "f"):
         raise RuntimeError(f"repeat_interleave: {repeats} must be one integer, or {n} of them.")
-    if (counts.min(initial=0) if is_array(counts) else counts) < 0:
+    if (counts < 0).any() if is_array(counts) else counts < 0:
         raise RuntimeError("repeat_interleave: a slice cannot be repeated a negative number of times.")
     counts = xp.broadcast_to(xp.asarray(counts), n)
     return index_select(x, dim, Tensor._of(xp.repeat(xp.arange(n), counts)))

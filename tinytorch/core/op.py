@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/tensor_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 db8944e7664ae37110b09906cff6b28733f5eb3b4a22f4dfc0ca7f6716b778aa  body sha256 c44cf06b9936ba35355aebc5cf75f63c49b1291e1b029d7b32c1c1a5bbb51e48  # noqa: E501
+# source sha256 2a7bbc668c64e4eeddff7fe1be965444b6a8ba9afdcccc580d833bf56b0d670e  body sha256 cb6f207a20205a5a66c0bad7fdf264560048f7e43cf78719752c851c70769629  # noqa: E501
 """core.op: built in module 01_tensor."""
 
 from tinytorch.core.base import METHODS, OpBase, this_thread
@@ -23,7 +23,7 @@ class Op(OpBase):
         try:
             result = forward(*arrays, **params)
         except Exception as error:
-            result = self.retry(error, arrays, params)
+            return self.retry(error, inputs, params)
         if not tensors:
             return result[0] if self.keeps else result
         if self.outputs:

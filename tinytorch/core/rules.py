@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 8824cb8666dbd55dd66bdc1dc2ffd965621d914d590d1c755799f80f3147faa7  body sha256 806b5f23e561200c0a28faf86bd2081bcc603b139de820b26993d39825816217  # noqa: E501
+# source sha256 35677c9b51208c36dd41c87fc31047ee1c91d71514afe7fb2cff0819e246199a  body sha256 806b5f23e561200c0a28faf86bd2081bcc603b139de820b26993d39825816217  # noqa: E501
 """core.rules: built in module 05_autograd."""
 
 import math

@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/shape_rules_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 d27df1cb934e08418e4347c44212702909f2c016c78b5652851fe10ffd043086  body sha256 29b2f16dd712773720d31d52f937b3ed8cac0f73bfafa83ebd3ae607ed771e24  # noqa: E501
+# source sha256 ba3f3d81060b2fa68446a4227b3c485c2297f3b0b5f0bceaaf425053a28dc18a  body sha256 74f9cac7ab1aad3e14c5857d94e0d0c3637f143c52c5c10ed965503aa22875da  # noqa: E501
 """core.shape_rules: built in module 05_autograd."""
 
 from tinytorch.core import ops
@@ -73,7 +73,9 @@ def _(out, x, dim, index, src):
 
     return lambda g: (lambda: place_along(g, dim, index, 0.0), None, None, lambda: of_src(g))
 @vjp(add_along)
-def _(out, x, dim, index, src): return lambda g: (g, None, None, lambda: ops.gather(g, dim, index))
+def _(out, x, dim, index, src):
+    plain = index.data if isinstance(index, Tensor) else index       # not gather, which looks at each index
+    return lambda g: (g, None, None, lambda: g[ops.places_of(plain, dim)])
 @vjp(place_at)
 def _(out, x, value, index): return lambda g: (lambda: place_at(g, 0.0, index), lambda: g[index])
 @vjp(added_at)

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 0fa4eb20743270dc0bdd2114985d777a6d1c76971a9745d72357e4eb2e19ebb7  body sha256 cc8bb95e71e841481d995d6b9b754836bddfa532e39a5fc86ada4e45d8c7d770  # noqa: E501
+# source sha256 97510c8cb75b038dc7f338b0e380722ebb45db720e8afea5675c1436b8c5f815  body sha256 b7927d41b298e02b5eafac43a33994ef30ea18db29518cd1c247748add60ba61  # noqa: E501
 """core.tensor_base: built in module 01_tensor."""
 
 import operator
@@ -9,7 +9,7 @@ from copy import deepcopy
 import numpy as np
 
 from tinytorch.core.backend import array_module, device_of, is_array, to_numpy, wrote
-from tinytorch.core.base import METHODS, retrace, this_thread
+from tinytorch.core.base import METHODS, is_cpu_number, number_to, retrace, this_thread
 from tinytorch.core.dtypes import CATEGORY, explained
 from tinytorch.core.printing import tensor_text
 
@@ -127,6 +127,8 @@ class TensorBase:
             first, second = _in_two_steps(index)
             METHODS["getitem"](self, first)[second] = value
             return
+        if isinstance(value, TensorBase) and type(value.data) is not type(self.data):
+            value = self._beside(value)
         number = value.data if isinstance(value, TensorBase) else value
         recorder = this_thread.recorder
         if recorder is not None:
@@ -139,6 +141,14 @@ class TensorBase:
             self.node, self.requires_grad = node, wanted
             raise explained(error, "x[index] = value", [self.data, number]) from None
         self._rewritten(recorded=self.node is not node)
+
+    def _beside(self, value):
+        """`value` on my device: itself, or a number of the CPU moved here; RuntimeError for anything else."""
+        if value.device == self.device:
+            return value
+        if is_cpu_number(value.data):
+            return number_to(value, self.device)
+        raise explained(None, "x[index] = value", [self.data, value.data])
 
     def _in_place(self, plain, *args, **kwargs):
         """The op `plain`, written into this memory. If it is recorded, a gradient may need the old numbers."""

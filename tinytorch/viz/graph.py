@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/picture_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 c29d9f0dc259b754feda9d68557b8c310238e114dcdee33a50c19b9468a670c2  body sha256 0bd45fe65ab41f0d6ec6afdf679d84a6bc2f7cba14a8e21e228040995057cc99  # noqa: E501
+# source sha256 4a2924d57a143a208906b28de9e4dd7baef76ef39c4f8fb22f61f38c50daf346  body sha256 66d8d33d7fa4c97310a555c9657460a7df1c839503ac892793d059c542a3eb0d  # noqa: E501
 """viz.graph: built in module 05_autograd."""
 
 from tinytorch.core.autograd import newest_first
@@ -57,9 +57,9 @@ def draw_graph(tensor, axes=None):
     axes = axes or plt.subplots(figsize=(1.6 * max(map(len, rows.values())) + 2, 0.9 * len(rows) + 1))[1]
     for item, (x, y) in place.items():
         leaf = isinstance(item, Tensor)
+        shape, color = ("round4", "#fff3c4") if leaf else ("square", "#dbe9f6")
         axes.text(x, y, f"leaf\n{item.shape}" if leaf else item.op.name, ha="center", va="center",
-                  bbox={"boxstyle": "round4" if leaf else "square", "facecolor": "#fff3c4" if leaf else "#dbe9f6",
-                        "edgecolor": "#555555"})
+                  bbox={"boxstyle": shape, "facecolor": color, "edgecolor": "#555555"})
         for edge in () if leaf else [e for e in item.edges if e is not None]:
             axes.annotate("", xy=place[edge], xytext=(x, y), zorder=0,
                           arrowprops={"arrowstyle": "->", "color": "#888888", "shrinkA": 12, "shrinkB": 14})
