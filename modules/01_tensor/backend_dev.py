@@ -228,8 +228,8 @@ class Generator:
 
     def _bits(self):
         if self.device.type != "cpu":
-            raise NotImplementedError(f"the state of a generator on {self.device}: CuPy does not show it. "
-                                      "Start again from a seed: generator.manual_seed(seed).")
+            raise NotImplementedError(f"the state of a generator on {self.device}: CuPy does not show "
+                                      "it. Start again from a seed: generator.manual_seed(seed).")
         return self.random.bit_generator
 
     def permutation(self, n):

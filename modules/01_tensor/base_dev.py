@@ -18,15 +18,7 @@ import types
 from copy import deepcopy
 
 import numpy as np
-from backend_dev import (
-    array_module,
-    device_of,
-    is_array,
-    shares_memory,
-    to_device,
-    to_numpy,
-    wrote,
-)
+from backend_dev import array_module, device_of, is_array, shares_memory, to_device, to_numpy, wrote
 from dtypes_dev import CATEGORY, explained
 from printing_dev import tensor_text
 
@@ -126,7 +118,7 @@ class OpBase:
         return inputs, params
 
     def retry(self, error, inputs, params):
-        """A number of the CPU may meet tensors of a GPU: it is moved to them. Other errors are explained."""
+        """A number of the CPU may meet tensors of a GPU: it is moved there. Other errors are explained."""
         arrays = [x.data if isinstance(x, TensorBase) else x for x in inputs]
         homes = {str(device_of(a)) for a in arrays if is_array(a)}
         there = {str(device_of(a)) for a in arrays if is_array(a) and not is_cpu_number(a)}
@@ -305,7 +297,7 @@ class TensorBase:
         self._rewritten(recorded=self.node is not node)
 
     def _beside(self, value):
-        """`value` on my device: itself, or a number of the CPU moved here; RuntimeError for anything else."""
+        """`value` if it is on my device, or a number of the CPU moved here; else RuntimeError."""
         if value.device == self.device:
             return value
         if is_cpu_number(value.data):

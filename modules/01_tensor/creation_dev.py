@@ -246,7 +246,8 @@ def randint(low, high=None, size=None, generator=None, dtype=None, device=None, 
 
 def randperm(n, generator=None, dtype=None, device=None, requires_grad=False):
     """The numbers from 0 to n - 1 in random order."""
-    return wrap(_generator(device, generator).permutation(n).astype(dtype or int64), device, requires_grad)
+    drawn = _generator(device, generator).permutation(n)
+    return wrap(drawn.astype(dtype or int64), device, requires_grad)
 
 
 def rand_like(x, generator=None, dtype=None, device=None, requires_grad=False):

@@ -456,6 +456,10 @@ def meshgrid(*tensors, indexing="ij"):
 def around(dim, index): return (slice(None),) * dim + (index,)
 
 
+# CUDA adds numbers of few dtypes in place; through these the same bits come out
+_ADDED_AS = {int64: np.dtype("uint64"), int8: int32, uint8: int32, bool_: int32}
+
+
 def add_at(out, places, values):
     """Add `values` into the new array `out`; places that repeat add up."""
     if array_module(out) is np:
@@ -467,12 +471,8 @@ def add_at(out, places, values):
         cupyx.scatter_add(out, places, values)
         return out
     whole = out.astype(other)
-    cupyx.scatter_add(whole, places, array_module(out).asarray(values, other))
+    cupyx.scatter_add(whole, places, array_module(out).asarray(values).astype(other))
     return whole.astype(out.dtype)
-
-
-# CUDA adds in place numbers of few dtypes; in these the same bits come out
-_ADDED_AS = {int64: np.dtype("uint64"), int8: int32, uint8: int32, bool_: int32}
 
 
 @method

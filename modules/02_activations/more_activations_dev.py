@@ -142,7 +142,7 @@ def bent_below(name, input, alpha, scale, steepness):
     """scale * input above 0, and scale * alpha * (e^(steepness * input) - 1) below."""
     refuse_integers(name, input)
     below = expm1(clamp(input * steepness, max=0.0)) * (alpha * scale)
-    return choose(input > 0, input if scale == 1 else input * scale, below)
+    return choose(input <= 0, below, input if scale == 1 else input * scale)
 
 
 @may_write

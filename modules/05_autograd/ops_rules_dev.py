@@ -123,7 +123,7 @@ def _(out, x, value, index):
 @vjp(ops.masked_fill)
 def _(out, x, mask, value):
     if isinstance(value, (int, float)): return lambda g: (lambda: ops.masked_fill(g, mask, 0.0),)
-    home = device_of(value.data if isinstance(value, Tensor) else value)     # may be the CPU's, if x is a GPU's
+    home = device_of(value.data if isinstance(value, Tensor) else value)      # a number may be the CPU's
     return lambda g: (lambda: ops.masked_fill(g, mask, 0.0), None,
                       lambda: move(ops.masked_fill(g, ~mask, 0.0).sum(), home))
 @vjp(ops.gather)

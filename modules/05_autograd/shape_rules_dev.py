@@ -94,7 +94,7 @@ def _(out, x, dim, index, src):
     return lambda g: (lambda: place_along(g, dim, index, 0.0), None, None, lambda: of_src(g))
 @vjp(add_along)
 def _(out, x, dim, index, src):
-    plain = index.data if isinstance(index, Tensor) else index       # not gather, which looks at each index
+    plain = index.data if isinstance(index, Tensor) else index       # gather would look at its numbers
     return lambda g: (g, None, None, lambda: g[ops.places_of(plain, dim)])
 @vjp(place_at)
 def _(out, x, value, index): return lambda g: (lambda: place_at(g, 0.0, index), lambda: g[index])

@@ -54,6 +54,14 @@ def test_with_kwargs():
         layer(torch.tensor([3.]), extra=5.)
 
 
+def test_keywords_without_hooks():
+    """They reach forward as they are"""
+    assert Weighted()(torch.tensor([3.]), extra=5.).item() == 30.
+    assert Weighted()(extra=2., x=torch.tensor([1.])).item() == 4.
+    with pytest.raises(TypeError, match="other"):
+        Weighted()(torch.tensor([3.]), other=1.)
+
+
 def test_order():
     """In the order of registration, pre-hooks before forward; prepend jumps the queue"""
     layer, order = Weighted(), []

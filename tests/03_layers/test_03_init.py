@@ -77,6 +77,8 @@ def test_distributions(name, how, mean, std, low, high):
     assert drawn.mean() == pytest.approx(mean, abs=5 * std / 280)
     assert drawn.std() == pytest.approx(std, rel=0.02)
     assert drawn.min() >= low - 1e-6 and drawn.max() <= high + 1e-6
+    if "normal" in name and "trunc" not in name:
+        assert (abs(drawn - mean) > 3 * std).mean() == pytest.approx(0.0027, abs=0.001)
     if "uniform" in name:
         assert drawn.min() < low + 0.02 * (high - low) and drawn.max() > high - 0.02 * (high - low)
 

@@ -69,15 +69,16 @@ def test_linear_with_one_unit():
 def ones(*shape, dtype="float32"): return np.ones(shape, dtype)
 
 
-@pytest.mark.parametrize("x, weight, bias", [
-    (ones(2, 5), ones(4, 8), None), (ones(), ones(4, 1), None),
-    (ones(2, 8, dtype="float64"), ones(4, 8), None),
-    (ones(2, 8, dtype="int64"), ones(4, 8), None), (ones(2, 8), ones(4, 8), ones(4, dtype="float64")),
-    (ones(2, 8), ones(4, 8), ones(3)),
+@pytest.mark.parametrize("x, weight, bias, named", [
+    (ones(2, 5), ones(4, 8), None, r"\(2, 5\).*\(4, 8\)"), (ones(), ones(4, 1), None, r"\(\)"),
+    (ones(2, 8, dtype="float64"), ones(4, 8), None, "float64"),
+    (ones(2, 8, dtype="int64"), ones(4, 8), None, "int64"),
+    (ones(2, 8), ones(4, 8), ones(4, dtype="float64"), "dtype"),
+    (ones(2, 8), ones(4, 8), ones(3), r"\(3,\)"),
 ], ids=["last size", "a number", "float64", "integers", "dtype of bias", "shape of bias"])
-def test_linear_refuses(x, weight, bias):
-    """Sizes or dtypes that do not fit are a RuntimeError that names linear"""
-    with pytest.raises(RuntimeError, match="linear"):
+def test_linear_refuses(x, weight, bias, named):
+    """Sizes or dtypes that do not fit are a RuntimeError that names linear and them"""
+    with pytest.raises(RuntimeError, match=f"linear.*{named}"):
         linear(torch.tensor(x), torch.tensor(weight), None if bias is None else torch.tensor(bias))
 
 
@@ -109,7 +110,7 @@ def test_a_linear_layer_without_inputs_or_units():
     """No inputs leave a bias of 0; no units give (B, 0); a negative size is a RuntimeError"""
     assert nn.Linear(0, 3)(torch.ones(2, 0)).tolist() == [[0.] * 3] * 2
     assert nn.Linear(3, 0)(torch.ones(2, 3)).shape == (2, 0)
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="-1"):
         nn.Linear(-1, 3)
 
 
@@ -142,6 +143,8 @@ def test_a_chain():
     """What one makes, the next gets; no links hand on x itself"""
     x = torch.tensor([3.])
     assert nn.Sequential(Scale(2), nn.Sequential(Scale(5)), Scale(10))(x).item() == 300.
+    twice = Scale(7)
+    assert nn.Sequential(twice, Scale(2), twice)(x).item() == 294.
     assert nn.Sequential()(x) is x
 
 
@@ -181,6 +184,13 @@ def test_changing_a_chain():
     assert factors(longer) == [7, 3, 8] and len(chain) == 2
     chain += [Scale(6)]
     assert factors(chain) == [7, 3, 6]
+    chain.last = Scale(5)
+    assert factors(chain) == [7, 3, 6, 5] and chain(torch.tensor(1.)).item() == 630.
+    chain.last = None
+    assert chain(torch.tensor(1.)).item() == 126.
+    chain.last = Scale(2)
+    del chain.last
+    assert chain(torch.tensor(1.)).item() == 126.
 
 
 def test_a_chain_of_modules_only():
@@ -209,7 +219,7 @@ def test_shapes_that_do_not_go():
     """An axis that is not there is an IndexError, a wrong order or size a RuntimeError"""
     with pytest.raises(IndexError):
         nn.Flatten()(torch.ones(3))
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="flatten"):
         nn.Flatten(2, 1)(torch.ones(2, 3, 4))
     with pytest.raises(RuntimeError):
         nn.Unflatten(1, (2, 4))(torch.ones(5, 6))
@@ -246,17 +256,19 @@ def test_dropout_in_training(p):
         assert (out != layer(x).data).any()
 
 
-def test_dropout_is_one_op():
-    """x is its first input, the one with a gradient; the mask is made of bools"""
+@pytest.mark.parametrize("p", [0.5, 1.0])
+def test_dropout_is_one_op(p):
+    """x is its first input, the one with a gradient; the mask is made of bools; the dtype stays"""
     heard = []
     before = record_with(lambda op, inputs, *event: heard.append((op, inputs)))
     try:
-        x = torch.ones(4)
-        nn.Dropout(0.5)(x)
+        x = torch.ones(4, dtype=torch.float64)
+        out = nn.Dropout(p)(x)
     finally:
         record_with(before)
     op, inputs = heard[-1]
-    assert op is scaled_mask and inputs[0] is x and inputs[1].dtype == torch.bool and inputs[2] == 2.0
+    assert op is scaled_mask and inputs[0] is x and inputs[1].dtype == torch.bool
+    assert out.dtype == torch.float64 and (inputs[2] == 2.0 or p == 1)
 
 
 def test_dropout_in_use():
@@ -303,9 +315,12 @@ def test_copies():
     """deepcopy and pickle give a model with numbers of its own; what was shared stays shared"""
     layer = nn.Linear(2, 2)
     model = nn.Sequential(layer, nn.ReLU(), layer).eval()
+    model(torch.ones(2))
     for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert other[0] is other[2] and not other.training and not other[1].training
         assert isinstance(other[0].weight, nn.Parameter) and other[0].weight.requires_grad
         assert other[0].weight.tolist() == layer.weight.tolist()
         other[0].weight.detach().zero_()
         assert layer.weight.data.any()
+        other[1] = nn.Flatten(0)
+        assert type(model[1]) is nn.ReLU and [type(m) for m in other][1] is nn.Flatten

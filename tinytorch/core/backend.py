@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/backend_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 9a200f7d99aa33b4fd4e45a412eeffcbbe246ebfcd61da9ba3023fe19dc9f31e  body sha256 e51f1ec09bb2a9ab775bfae9557572150ab55386da31c947e97ea05d34919a22  # noqa: E501
+# source sha256 dbf45848017a97cbe7c7c21985e2c6b39f702577d800922edefa38ab87a698cd  body sha256 7ea84096ec5e11d7986c2e9cc40590a1ba8b82715368e1da67b71a1b2eb2f548  # noqa: E501
 """core.backend: built in module 01_tensor."""
 
 import ctypes
@@ -197,8 +197,8 @@ class Generator:
 
     def _bits(self):
         if self.device.type != "cpu":
-            raise NotImplementedError(f"the state of a generator on {self.device}: CuPy does not show it. "
-                                      "Start again from a seed: generator.manual_seed(seed).")
+            raise NotImplementedError(f"the state of a generator on {self.device}: CuPy does not show "
+                                      "it. Start again from a seed: generator.manual_seed(seed).")
         return self.random.bit_generator
 
     def permutation(self, n):

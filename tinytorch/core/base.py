@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 97510c8cb75b038dc7f338b0e380722ebb45db720e8afea5675c1436b8c5f815  body sha256 c5a32c0718533f6efcc80a6f22c9535ac3abd13376677dc3b080701037450a7a  # noqa: E501
+# source sha256 9ee97eb8c8e26ed25c55ae36ba87e2d4428860b956e5cb4ef06b4b6e8dc8c6d2  body sha256 e880471000841b8a976b9c8b6b7c8c537a487a5f779aa335a6a96d50b4810d81  # noqa: E501
 """core.base: built in module 01_tensor."""
 
 import functools
@@ -103,7 +103,7 @@ class OpBase:
         return inputs, params
 
     def retry(self, error, inputs, params):
-        """A number of the CPU may meet tensors of a GPU: it is moved to them. Other errors are explained."""
+        """A number of the CPU may meet tensors of a GPU: it is moved there. Other errors are explained."""
         arrays = [x.data if isinstance(x, TensorBase) else x for x in inputs]
         homes = {str(device_of(a)) for a in arrays if is_array(a)}
         there = {str(device_of(a)) for a in arrays if is_array(a) and not is_cpu_number(a)}

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 8afb440844cba5671efac47195ec3729d2c02206944bd4b9d8ff899154a0f69b  body sha256 dc62ae9aed884260e4f47be076ca9b0ee5b3a08bd8f19a03321fb6528aaff5b9  # noqa: E501
+# source sha256 f70b903cdea50726c6269ce0af77927db5f329b8738c0995a9e031a49440a6b4  body sha256 dc62ae9aed884260e4f47be076ca9b0ee5b3a08bd8f19a03321fb6528aaff5b9  # noqa: E501
 """core.casts: built in module 01_tensor."""
 
 import functools

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/creation_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 c390dab83b01424046166ec64dfd23595fddbc57d279f318e4d7f0bc1a9a4647  body sha256 00f84cc5f123c440968cde1edb42a05a1396cd508dbe260437813f5d1d20e7d3  # noqa: E501
+# source sha256 218279c2ab3ae38598de05cfc2927d8f4c3b1675e092639d796f1ecd4307d6d9  body sha256 56e92e4cdf6bee1c0a591179a0bfdddc292da57d4297777ff431507c11285d13  # noqa: E501
 """core.creation: built in module 01_tensor."""
 
 import math
@@ -228,7 +228,8 @@ def randint(low, high=None, size=None, generator=None, dtype=None, device=None, 
 
 def randperm(n, generator=None, dtype=None, device=None, requires_grad=False):
     """The numbers from 0 to n - 1 in random order."""
-    return wrap(_generator(device, generator).permutation(n).astype(dtype or int64), device, requires_grad)
+    drawn = _generator(device, generator).permutation(n)
+    return wrap(drawn.astype(dtype or int64), device, requires_grad)
 
 
 def rand_like(x, generator=None, dtype=None, device=None, requires_grad=False):

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 8afb440844cba5671efac47195ec3729d2c02206944bd4b9d8ff899154a0f69b  body sha256 e425ca7f4b65270403a7948b7ddbc4f3211622726937a916fb9c207311b874c9  # noqa: E501
+# source sha256 f70b903cdea50726c6269ce0af77927db5f329b8738c0995a9e031a49440a6b4  body sha256 f3de652db93b39228b27ec81d7a7e616fc5521e23d161352367f6a07a993a8c1  # noqa: E501
 """core.indexing: built in module 01_tensor."""
 
 import numpy as np
@@ -25,6 +25,10 @@ __all__ = [
 def around(dim, index): return (slice(None),) * dim + (index,)
 
 
+# CUDA adds numbers of few dtypes in place; through these the same bits come out
+_ADDED_AS = {int64: np.dtype("uint64"), int8: int32, uint8: int32, bool_: int32}
+
+
 def add_at(out, places, values):
     """Add `values` into the new array `out`; places that repeat add up."""
     if array_module(out) is np:
@@ -36,12 +40,8 @@ def add_at(out, places, values):
         cupyx.scatter_add(out, places, values)
         return out
     whole = out.astype(other)
-    cupyx.scatter_add(whole, places, array_module(out).asarray(values, other))
+    cupyx.scatter_add(whole, places, array_module(out).asarray(values).astype(other))
     return whole.astype(out.dtype)
-
-
-# CUDA adds in place numbers of few dtypes; in these the same bits come out
-_ADDED_AS = {int64: np.dtype("uint64"), int8: int32, uint8: int32, bool_: int32}
 
 
 @method

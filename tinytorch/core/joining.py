@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/shape_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 8afb440844cba5671efac47195ec3729d2c02206944bd4b9d8ff899154a0f69b  body sha256 b1779ae8dfc72a37b543487c408199b43d584795c8677eab063ba43260f1235d  # noqa: E501
+# source sha256 f70b903cdea50726c6269ce0af77927db5f329b8738c0995a9e031a49440a6b4  body sha256 b1779ae8dfc72a37b543487c408199b43d584795c8677eab063ba43260f1235d  # noqa: E501
 """core.joining: built in module 01_tensor."""
 
 import numpy as np

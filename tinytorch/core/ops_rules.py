@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/ops_rules_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 c89a4f2987381aab74793984c697254a551d75e51356e8469e847b93e287a347  body sha256 2583e473b207d2bf1750284b9376db9ca60779e9d6c4f3dc3315f5c03474fe45  # noqa: E501
+# source sha256 156998f4d1399baa73c763eca407f051596893e7c6348e2c9a6d4a02dd27ca31  body sha256 3edfa7f1a0d243bb12a0d772f8bda4c6328240bb4b163a4aa7bc0c5d8a9edd00  # noqa: E501
 """core.ops_rules: built in module 05_autograd."""
 
 import math
@@ -103,7 +103,7 @@ def _(out, x, value, index):
 @vjp(ops.masked_fill)
 def _(out, x, mask, value):
     if isinstance(value, (int, float)): return lambda g: (lambda: ops.masked_fill(g, mask, 0.0),)
-    home = device_of(value.data if isinstance(value, Tensor) else value)     # may be the CPU's, if x is a GPU's
+    home = device_of(value.data if isinstance(value, Tensor) else value)      # a number may be the CPU's
     return lambda g: (lambda: ops.masked_fill(g, mask, 0.0), None,
                       lambda: move(ops.masked_fill(g, ~mask, 0.0).sum(), home))
 @vjp(ops.gather)

@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/shape_rules_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 ba3f3d81060b2fa68446a4227b3c485c2297f3b0b5f0bceaaf425053a28dc18a  body sha256 74f9cac7ab1aad3e14c5857d94e0d0c3637f143c52c5c10ed965503aa22875da  # noqa: E501
+# source sha256 39b7c75eec46bf7882971dc0e5d75847267567970715d0cadc96b5a72120919c  body sha256 c544e344fe1f346f5556aa191e399075ba24bef9194edaf2732b9087c67c5043  # noqa: E501
 """core.shape_rules: built in module 05_autograd."""
 
 from tinytorch.core import ops
@@ -74,7 +74,7 @@ def _(out, x, dim, index, src):
     return lambda g: (lambda: place_along(g, dim, index, 0.0), None, None, lambda: of_src(g))
 @vjp(add_along)
 def _(out, x, dim, index, src):
-    plain = index.data if isinstance(index, Tensor) else index       # not gather, which looks at each index
+    plain = index.data if isinstance(index, Tensor) else index       # gather would look at its numbers
     return lambda g: (g, None, None, lambda: g[ops.places_of(plain, dim)])
 @vjp(place_at)
 def _(out, x, value, index): return lambda g: (lambda: place_at(g, 0.0, index), lambda: g[index])

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 97510c8cb75b038dc7f338b0e380722ebb45db720e8afea5675c1436b8c5f815  body sha256 b7927d41b298e02b5eafac43a33994ef30ea18db29518cd1c247748add60ba61  # noqa: E501
+# source sha256 9ee97eb8c8e26ed25c55ae36ba87e2d4428860b956e5cb4ef06b4b6e8dc8c6d2  body sha256 e003b1c46616b11cbb504635953bba33c05eee9293b54ad5702ef12d1108b2b8  # noqa: E501
 """core.tensor_base: built in module 01_tensor."""
 
 import operator
@@ -143,7 +143,7 @@ class TensorBase:
         self._rewritten(recorded=self.node is not node)
 
     def _beside(self, value):
-        """`value` on my device: itself, or a number of the CPU moved here; RuntimeError for anything else."""
+        """`value` if it is on my device, or a number of the CPU moved here; else RuntimeError."""
         if value.device == self.device:
             return value
         if is_cpu_number(value.data):

@@ -1,5 +1,5 @@
 # Generated from modules/02_activations/more_activations_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 89e2846491ed5b630a9511b861e892d7e54da3fc27efca8024f309c43d84fec8  body sha256 d38a2a671233d5cf4c8aea083de8132bf99efb663f14655dc8b2c5e317e54533  # noqa: E501
+# source sha256 5ab5ec8ede1c816ed7a2a436ed9b5243077573b1fd8890331ed0bb3b60dbdb71  body sha256 c2c0aabda850342ecb5029f323991102ea84b8e49dfd47a7cba8f555cc919a23  # noqa: E501
 """nn.more_activations: built in module 02_activations."""
 
 import functools
@@ -121,7 +121,7 @@ def bent_below(name, input, alpha, scale, steepness):
     """scale * input above 0, and scale * alpha * (e^(steepness * input) - 1) below."""
     refuse_integers(name, input)
     below = expm1(clamp(input * steepness, max=0.0)) * (alpha * scale)
-    return choose(input > 0, input if scale == 1 else input * scale, below)
+    return choose(input <= 0, below, input if scale == 1 else input * scale)
 
 
 @may_write
