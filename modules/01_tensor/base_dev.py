@@ -305,7 +305,7 @@ class TensorBase:
         raise explained(None, "x[index] = value", [self.data, value.data])
 
     def _in_place(self, plain, *args, **kwargs):
-        """The op `plain`, written into this memory. If it is recorded, a gradient may need the old numbers."""
+        """The op `plain`, written into this memory. If recorded, a gradient may need the old numbers."""
         old = self
         if any(isinstance(x, TensorBase) and x.requires_grad for x in (self, *args)):
             old = self._of(self.data.copy())
@@ -322,11 +322,14 @@ class TensorBase:
                                f"Convert it first: x = x.to({str(out.dtype)!r}).")
         if out.requires_grad:
             self._refuse_leaf(self.node, self.requires_grad)
-            self.node, self.requires_grad = out.node, True
         try:
             self.data[...] = out.data
         except ValueError as error:                # an expanded tensor: one number at many places
             raise RuntimeError(f"in place: {error}. Call clone() first.") from None
+        except TypeError as error:                 # a number of the CPU cannot hold one of a GPU
+            raise explained(error, "in place", [self.data, out.data]) from None
+        if out.requires_grad:
+            self.node, self.requires_grad = out.node, True
         self._rewritten(recorded=out.requires_grad)
         return self
 

@@ -807,7 +807,8 @@ class TestMaskedFill:
 
     def test_bools_only(self):
         "A mask of 0 and 1 is refused: it might have been meant as indices"
-        expect_error(RuntimeError, masked_fill.forward, self.x, np.array([0, 1, 0]), 0., says=["int64", "bool"])
+        expect_error(RuntimeError, masked_fill.forward, self.x, np.array([0, 1, 0]), 0.,
+                     says=["int64", "bool"])
 
     def test_one_value(self):
         "There is one value for all places: an array of two is refused"

@@ -813,7 +813,7 @@ class TestModuleStateDict:
         "A shared parameter comes under each of its names, in several modules or in one"
         layer = Layer(3, 3)
         layer.again = layer.weight
-        expect_names(layer.state_dict(), ["weight", "bias", "again"])
+        expect_names(layer.state_dict(), ["weight", "bias", "again"], why="Ask for duplicates too.")
         expect_names(Sequential(layer, layer).state_dict(), [
             "0.weight", "0.bias", "0.again", "1.weight", "1.bias", "1.again"])
 

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/tensor_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 2a7bbc668c64e4eeddff7fe1be965444b6a8ba9afdcccc580d833bf56b0d670e  body sha256 cb6f207a20205a5a66c0bad7fdf264560048f7e43cf78719752c851c70769629  # noqa: E501
+# source sha256 2dfff8ce9da1042a87f1eaebc623a3d3b1c5bf6721800218bc02127c4846a729  body sha256 cb6f207a20205a5a66c0bad7fdf264560048f7e43cf78719752c851c70769629  # noqa: E501
 """core.op: built in module 01_tensor."""
 
 from tinytorch.core.base import METHODS, OpBase, this_thread

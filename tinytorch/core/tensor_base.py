@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 9ee97eb8c8e26ed25c55ae36ba87e2d4428860b956e5cb4ef06b4b6e8dc8c6d2  body sha256 e003b1c46616b11cbb504635953bba33c05eee9293b54ad5702ef12d1108b2b8  # noqa: E501
+# source sha256 de0c08dd5344d9e67b0e58e2cadc550464849cd3681f3cccfb29a8695a2b8748  body sha256 85fbf9d44b43fdf678d975887ff1a00e784c36268798e9f98b850886277ab5a0  # noqa: E501
 """core.tensor_base: built in module 01_tensor."""
 
 import operator
@@ -151,7 +151,7 @@ class TensorBase:
         raise explained(None, "x[index] = value", [self.data, value.data])
 
     def _in_place(self, plain, *args, **kwargs):
-        """The op `plain`, written into this memory. If it is recorded, a gradient may need the old numbers."""
+        """The op `plain`, written into this memory. If recorded, a gradient may need the old numbers."""
         old = self
         if any(isinstance(x, TensorBase) and x.requires_grad for x in (self, *args)):
             old = self._of(self.data.copy())
@@ -168,11 +168,14 @@ class TensorBase:
                                f"Convert it first: x = x.to({str(out.dtype)!r}).")
         if out.requires_grad:
             self._refuse_leaf(self.node, self.requires_grad)
-            self.node, self.requires_grad = out.node, True
         try:
             self.data[...] = out.data
         except ValueError as error:                # an expanded tensor: one number at many places
             raise RuntimeError(f"in place: {error}. Call clone() first.") from None
+        except TypeError as error:                 # a number of the CPU cannot hold one of a GPU
+            raise explained(error, "in place", [self.data, out.data]) from None
+        if out.requires_grad:
+            self.node, self.requires_grad = out.node, True
         self._rewritten(recorded=out.requires_grad)
         return self
 

@@ -12,4 +12,4 @@ __getattr__, __dir__, __all__ = face(__name__, {
         Softsign Tanh Tanhshrink Threshold Unflatten""",
     "nn.loss_layers": """BCELoss BCEWithLogitsLoss CrossEntropyLoss HuberLoss KLDivLoss L1Loss MSELoss NLLLoss
         SmoothL1Loss""",
-}, parts=("functional", "init", "utils"))
+}, parts=("functional", "init"))
