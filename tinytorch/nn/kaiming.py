@@ -1,5 +1,5 @@
 # Generated from modules/03_layers/layers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 2f7d5d082ccc3b2d2854846df8d34e6629df4be6be382d0b29063f2f037bfda8  body sha256 1f366f6a3c8513155b17c6db8f1bdde35c80606603e678f043b2105c0b1ba077  # noqa: E501
+# source sha256 391e6180d76a2696c4e9571f62a98a8e6b24b44fd5190cd210611d09dcab2673  body sha256 1f366f6a3c8513155b17c6db8f1bdde35c80606603e678f043b2105c0b1ba077  # noqa: E501
 """nn.kaiming: built in module 03_layers."""
 
 import math
