@@ -920,7 +920,8 @@ def add_to_leaves(found, create_graph=False):
                 continue
             if isinstance(g, Tensor):                      # recorded in higher_order(): drop the history
                 g = g.data
-            leaf.grad = Tensor._of(g.copy() if leaf.grad is None else leaf.grad.data + g)  # g may be shared
+            g = g if leaf.grad is None else leaf.grad.data + g
+            leaf.grad = Tensor._of(array_module(g).array(g))       # a copy, since g may be shared
 
 
 # %% [markdown]

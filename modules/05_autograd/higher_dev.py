@@ -89,7 +89,10 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     return tuple([_tensor(found.get(x)) for x in inputs])
 
 
-def _tensor(g): return g if g is None or isinstance(g, Tensor) else Tensor._of(g)
+def _tensor(g):
+    if isinstance(g, np.generic):                      # NumPy's 0-d results
+        g = np.asarray(g)
+    return g if g is None or isinstance(g, Tensor) else Tensor._of(g)
 
 
 # %% [markdown]

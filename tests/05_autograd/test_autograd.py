@@ -371,3 +371,13 @@ def test_check_gradient_catches_a_wrong_rule():
                   y: (g * y, g * y)):
         with pytest.raises(AssertionError, match="input"):
             checked(wrong)
+
+
+def test_the_gradient_of_a_number_is_an_array():
+    """Not one of NumPy's scalars, which cannot be printed or written to"""
+    w = leaf(3.)
+    (w * 2).backward()
+    (w * 2).backward()
+    assert type(w.grad.data) is np.ndarray and repr(w.grad) == "tensor(4., dtype=torch.float64)"
+    w.grad.zero_()
+    assert w.grad.item() == 0.

@@ -91,13 +91,25 @@ def attribute(root, dotted):
 
 
 def samples(case, dtype, requires_grad=False, reference=False):
-    """The OpInfo's samples in one dtype, the same ones each time; evenly thinned above LIMIT."""
+    """The OpInfo's samples in one dtype, the same ones each time; evenly thinned above LIMIT.
+
+    The OpInfo's own functions are called: `sample_inputs()` reads the whole stack for each sample.
+    """
     torch.manual_seed(0)
-    make = case.info.sample_inputs
+    make = case.info.sample_inputs_func
     if reference and case.info.name in REFERENCE_INPUTS:
-        make = case.info.reference_inputs
-    every = list(make("cpu", dtype, requires_grad=requires_grad))
+        make = case.info.reference_inputs_func
+    every = list(make(case.info, "cpu", dtype, requires_grad))
     return every[::-(-len(every) // LIMIT) or 1]
+
+
+def wrong_samples(case):
+    """The OpInfo's error inputs."""
+    torch.manual_seed(0)
+    return list(case.info.error_inputs_func(case.info, "cpu")) if has_wrong_samples(case) else []
+
+
+def has_wrong_samples(case): return case.info.error_inputs_func is not None
 
 
 def specials(case, dtype, requires_grad=False):

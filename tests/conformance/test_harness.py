@@ -9,7 +9,7 @@ import torch
 from . import checks
 from .compare import Differs, compare
 from .frameworks import PyTorch
-from .samples import Case, cases, describe, plain_sample, samples, specials
+from .samples import Case, cases, describe, plain_sample, samples, specials, wrong_samples
 from .table import CALLS
 
 OPS = {case.id: case for case in cases(PyTorch()) if case.main}
@@ -71,7 +71,7 @@ def test_faults_are_seen(fault):
 def test_error_class_matters():
     "An error of another class, or none, is a difference"
     case = OPS["cat"]
-    wrong = list(case.info.error_inputs("cpu"))[0]
+    wrong = wrong_samples(case)[0]
 
     def raises(*args, **kwargs): raise KeyError("cat")
     for call in (raises, lambda *args, **kwargs: args[0][0]):

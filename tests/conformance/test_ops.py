@@ -7,7 +7,15 @@ from .compare import Differs
 from .exclusions import excluded
 from .frameworks import FRAMEWORK
 from .report import REPORT
-from .samples import cases, describe, in_place, samples, specials
+from .samples import (
+    cases,
+    describe,
+    has_wrong_samples,
+    in_place,
+    samples,
+    specials,
+    wrong_samples,
+)
 from .table import NO_VALUES
 
 pytestmark = pytest.mark.filterwarnings("ignore")      # PyTorch's own, about its samples
@@ -110,7 +118,7 @@ def test_second_derivatives(case, dtype):
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in MAIN
-                                  if case.info.error_inputs_func is not None])
+                                  if has_wrong_samples(case)])
 def test_errors(case):
     "Wrong inputs raise PyTorch's class of error"
-    run(checks.errors, case, list(case.info.error_inputs("cpu")))
+    run(checks.errors, case, wrong_samples(case))

@@ -5,7 +5,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 
 from .exclusions import EXCLUSIONS
 from .frameworks import FRAMEWORK, PyTorch
-from .samples import cases, samples
+from .samples import cases, samples, wrong_samples
 from .table import CALLS, EXPECTED, NO_VALUES, REFERENCE_INPUTS, TOLERANCES
 
 CASES = cases(FRAMEWORK)
@@ -33,8 +33,8 @@ def samples_named(exclusion):
     named = [c for c in CASES if exclusion.names(c.id) or exclusion.names(c.info.name)]
     if exclusion.aspect in ("*", "errors"):
         for case in named:
-            if case.main and case.info.error_inputs_func:
-                yield from ((case, "errors", e.sample_input) for e in case.info.error_inputs("cpu"))
+            if case.main:
+                yield from ((case, "errors", e.sample_input) for e in wrong_samples(case))
     if exclusion.aspect != "errors":
         aspect = exclusion.aspect.replace("*", "values")
         for case in named:

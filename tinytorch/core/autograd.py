@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 35677c9b51208c36dd41c87fc31047ee1c91d71514afe7fb2cff0819e246199a  body sha256 8eaf4e3fc59195160f5c7a6fc0c81e4db145736e0c705083cec7b07a64952d23  # noqa: E501
+# source sha256 94855ee00b36644ad2d0caf2f5e15662e9a12ece0036515815702f5023e96247  body sha256 f338fdf9ed03fd55f16dd6828e57bd1bc4cc1d83ac0ec37cb59041f9bcf21e69  # noqa: E501
 """core.autograd: built in module 05_autograd."""
 
 import math
@@ -207,7 +207,8 @@ def add_to_leaves(found, create_graph=False):
                 continue
             if isinstance(g, Tensor):                      # recorded in higher_order(): drop the history
                 g = g.data
-            leaf.grad = Tensor._of(g.copy() if leaf.grad is None else leaf.grad.data + g)  # g may be shared
+            g = g if leaf.grad is None else leaf.grad.data + g
+            leaf.grad = Tensor._of(array_module(g).array(g))       # a copy, since g may be shared
 
 
 def record(op, inputs, arrays, params, result, out):

@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/higher_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 e75f7edcd57682bee31222c08a48169a6c20705b9e7a299cf55f2c0a23218b5e  body sha256 479737af92de239ba75048c6c7ca97b84c23adec2c69e9d8adfc301e0fd6a43a  # noqa: E501
+# source sha256 a862dc11e343ca1f8afef505a27eca98a8c6e5c17ffa54349f36d3e28c093e33  body sha256 e16d176dc8ba1e6485a2ec4fded75bab8533d3d29628b67a6f910ce9a5b49e32  # noqa: E501
 """core.higher: built in module 05_autograd."""
 
 import math
@@ -82,7 +82,10 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     return tuple([_tensor(found.get(x)) for x in inputs])
 
 
-def _tensor(g): return g if g is None or isinstance(g, Tensor) else Tensor._of(g)
+def _tensor(g):
+    if isinstance(g, np.generic):                      # NumPy's 0-d results
+        g = np.asarray(g)
+    return g if g is None or isinstance(g, Tensor) else Tensor._of(g)
 
 
 def watch(node, heard):

@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 35677c9b51208c36dd41c87fc31047ee1c91d71514afe7fb2cff0819e246199a  body sha256 806b5f23e561200c0a28faf86bd2081bcc603b139de820b26993d39825816217  # noqa: E501
+# source sha256 94855ee00b36644ad2d0caf2f5e15662e9a12ece0036515815702f5023e96247  body sha256 806b5f23e561200c0a28faf86bd2081bcc603b139de820b26993d39825816217  # noqa: E501
 """core.rules: built in module 05_autograd."""
 
 import math
