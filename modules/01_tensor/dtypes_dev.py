@@ -83,7 +83,7 @@ def explained(error, name, arrays):
         return RuntimeError(f"{name} of shapes {shapes}: they do not fit. Aligned from the right, two sizes "
                             "must be equal, or one of them 1.")
     if isinstance(error, (ValueError, OverflowError)):
-        return RuntimeError(f"{name} of shapes {shapes}: {error}.")
+        return RuntimeError(f"{name} of shapes {shapes}: {str(error).rstrip('.')}.")
     if isinstance(error, TypeError) and ("ufunc" in str(error) or "boolean" in str(error)):
         return RuntimeError(f"{name} is not defined for {' and '.join([str(a.dtype) for a in typed])}: "
                             f"{error}.")

@@ -43,14 +43,14 @@ def common_floats(forward):
     return promoted
 
 
-def refuse_unequal(name, input, target):
-    """RuntimeError if one of the two holds no floats, ValueError if their shapes differ."""
+def refuse_unequal(name, input, target, error=ValueError):
+    """RuntimeError if one of the two holds no floats, `error` if their shapes differ."""
     if kind_of(name, input) != "f" or kind_of(name, target) != "f":
         raise RuntimeError(f"{name} of {input.dtype} numbers and a target of {target.dtype}: both must be "
                            "floats. Convert them: x.float().")
     if input.shape != target.shape:
-        raise ValueError(f"{name} of {input.shape} and a target of {target.shape}: the shapes must be equal. "
-                         "Give the target the shape of the input: target.reshape(input.shape).")
+        raise error(f"{name} of {input.shape} and a target of {target.shape}: the shapes must be equal. "
+                    "Give the target the shape of the input: target.reshape(input.shape).")
 
 
 def refuse_outside(name, **arrays):

@@ -117,12 +117,15 @@ class OptimizerBase:
 
         With the option `maximize` the sign of the gradients is reversed.
         """
-        found = [(p, p.data, p.grad.data) for p in group["params"] if p.grad is not None]
-        for _, w, g in found:
-            if g.shape != w.shape:
-                raise RuntimeError(f"a parameter of shape {w.shape} has a gradient of shape {g.shape}: "
-                                   "they must be equal. Was .grad assigned by hand?")
-        return [(p, w, -g) for p, w, g in found] if group.get("maximize") else found
+        found, maximize = [], group.get("maximize")
+        for p in group["params"]:
+            if p.grad is not None:
+                w, g = p.data, p.grad.data
+                if g.shape != w.shape:
+                    raise RuntimeError(f"a parameter of shape {w.shape} has a gradient of shape {g.shape}: "
+                                       "they must be equal. Was .grad assigned by hand?")
+                found.append((p, w, -g if maximize else g))
+        return found
 
     def register_step_pre_hook(self, hook):
         """Call `hook(optimizer, args, kwargs)` before each step."""

@@ -23,7 +23,6 @@ from tito.lesson import dataset, expect, expect_error, measure, peak_bytes, run_
 import math
 
 import numpy as np
-from more_schedulers_dev import SequentialLR, StepLR
 from optimizer_base_dev import (
     OptimizerBase,
     at_least_zero,
@@ -34,11 +33,9 @@ from optimizer_base_dev import (
 )
 from scheduler_base_dev import RATES, OneCycleBase, PlannedLR
 
-from tinytorch.core.backend import array_module, manual_seed, wrote
+from tinytorch.core.backend import wrote
 from tinytorch.core.op import op
 from tinytorch.core.tensor import Tensor
-from tinytorch.nn.layers import Linear
-from tinytorch.nn.losses import cross_entropy
 from tinytorch.nn.parameter import Parameter
 
 
@@ -67,6 +64,8 @@ def fifty_steps():
 #   update must remember. Most of it is given in `optimizer_base_dev.py`.
 # * A **schedule** changes the size of the step during a run. You write three.
 #
+# (The imports above serve the given parts, too. What you need of them is said in each exercise.)
+#
 # The class `Optimizer` comes first, with two methods that you fill in: `zero_grad` now, `load_state_dict`
 # as exercise 6. What it inherits:
 #
@@ -84,8 +83,8 @@ class Optimizer(OptimizerBase):
     def zero_grad(self, set_to_none=True):
         """Forget the gradients of all parameters: `.grad` becomes None.
 
-        With set_to_none=False it becomes zeros, in the memory it had and without history; a parameter
-        that has no gradient has none afterwards.
+        With set_to_none=False it becomes zeros, in the memory that it had and without history; a
+        parameter that has no gradient has none afterwards.
         """
         ### BEGIN SOLUTION
         for group in self.param_groups:
@@ -99,8 +98,8 @@ class Optimizer(OptimizerBase):
     def load_state_dict(self, state_dict):
         """Take over what `state_dict()` of another optimizer gave; it is copied, and left as it was.
 
-        Options and memory are replaced, parameters stay. Raises ValueError if the groups have other sizes,
-        before anything has changed.
+        Memory is replaced, and so are the options that were saved; an option that was not, and the
+        parameters, stay. Raises ValueError if the groups have other sizes, before anything has changed.
         """
         ### BEGIN SOLUTION
         saved, groups = state_dict["param_groups"], self.param_groups
@@ -136,10 +135,13 @@ class Optimizer(OptimizerBase):
 # It sets `.grad` to **None**, not to zeros. None costs no memory, and it means something else: a
 # parameter with None is left alone by a step, while zeros are a gradient like any other, and with
 # momentum or weight decay a parameter moves although its gradient is 0. Whoever wants zeros says
-# `set_to_none=False`: they are written into the memory the gradient has (`p.grad.detach().zero_()` does
-# that, and gives it without history), and a parameter that had None keeps None.
+# `set_to_none=False`. They are written into the memory of the gradient, where others may look at it, and a
+# parameter that had None keeps None. One thing more: a gradient that is to be differentiated once more
+# (`create_graph=True`) has a history of its own, and zeros have none. `p.grad.detach().zero_()` is a tensor
+# without history around the same memory, zeros by now; it becomes the new `p.grad`.
 #
-# The method is above. Go over all parameters of all groups.
+# The method is above. Go over all parameters of all groups: over `group["params"]`, since
+# `self.gradients(group)` is for a step, and refuses a gradient of the wrong shape.
 
 # %%
 def leaf(numbers, gradient=None):
@@ -172,9 +174,27 @@ class TestOptimizerZeroGrad:
     def test_zeros(self):
         "set_to_none=False gives zeros in its place, and None stays None"
         a, b = leaf([1., 2.], [3., 4.]), leaf([1.])
+        old = a.grad
         Optimizer([a, b], {}).zero_grad(set_to_none=False)
+        assert a.grad is not None, "with set_to_none=False it must be zeros, and is None"
         expect(a.grad, [0., 0.])
         assert b.grad is None, "this parameter had no gradient, and has one now"
+        expect(old, [0., 0.], why="the zeros must be in the memory of the old gradient, not in another array")
+
+    def test_history(self):
+        "Zeros have no history, even where the gradient had one"
+        w = leaf([3.])
+        w.grad = 2 * w                                 # recorded
+        Optimizer([w], {}).zero_grad(set_to_none=False)
+        assert w.grad is not None, "with set_to_none=False it must be zeros, and is None"
+        assert w.grad.node is None, "the gradient still has its history: assign what detach() gave"
+        expect(w.grad, [0.])
+
+    def test_wrong_shape(self):
+        "A gradient of the wrong shape, which a step refuses, can be forgotten"
+        w = leaf([1., 2.], [3.])
+        Optimizer([w], {}).zero_grad()
+        assert w.grad is None
 
 
 run_tests(TestOptimizerZeroGrad)
@@ -196,7 +216,8 @@ run_tests(TestOptimizerZeroGrad)
 #
 # The arrow means: **into the array itself**. The model holds this array, the optimizer does not know the
 # model, and `w = w - ...` would only give a local name to a new array. `w -= ...` writes. An update works
-# on arrays, so no recorder hears of it: a step is not part of any loss.
+# on arrays, so no recorder hears of it: a step is not part of any loss. Without decay leave its term out:
+# 0 w changes nothing, and costs two more walks over memory and another array.
 
 # %%
 #| export
@@ -223,7 +244,7 @@ class TestSgdUpdate:
         w, g = np.array([1.]), np.array([1.])
         for expected in 0.9, 0.8, 0.7:
             sgd_update(w, g, 0.1)
-            expect(w, [expected], why="1 means w was not changed in place, 1.1 is uphill")
+            expect(w, [expected], why="1: w was not changed in place; 1.1: uphill")
 
     def test_decay(self):
         "Decay pulls towards 0 from both sides: 2 goes to 1.8, and without a slope -2 goes to -1.9"
@@ -264,20 +285,24 @@ run_tests(TestSgdUpdate)
 # loses what they do not. So keep a *running sum* b, which forgets a tenth at each step, and step by b:
 #
 # ```
-# g = 1, 1, 1        b = 1    0.9*1 + 1 = 1.9    0.9*1.9 + 1 = 2.71          toward 10
-#                    w = 1    0.9      0.71      0.439                        lr = 0.1
-# g = 1, -1, 1       b = 1    0.9*1 - 1 = -0.1   0.9*-0.1 + 1 = 0.91         never above 1
+# g = 1, 1, 1        b = 1    0.9*1 + 1 = 1.9    0.9*1.9 + 1 = 2.71      in the long run 10
+#                    w = 1    0.9      0.71      0.439                    lr = 0.1
+# g = 1, -1, 1       b = 1    0.9*1 - 1 = -0.1   0.9*-0.1 + 1 = 0.91     never above 1
 # ```
 #
 # $$ b \leftarrow \mu\, b + (1 - \tau)\, g \qquad w \leftarrow w - \mathrm{lr}\; b $$
 #
-# μ is the momentum, 0.9 above. b is a **sum**, not an average: where the slopes agree it grows to
-# g / (1 - μ), ten times g, and the steps get ten times as long. That is what momentum knows. (With μ = 1
-# nothing is ever lost and it never comes to rest: that is what a forgotten `zero_grad` does. τ, the
-# *dampening*, is 0 nearly always.)
+# μ is the momentum, 0.9 above, and τ the *dampening*, 0 above and nearly always: the part of a gradient that
+# is kept out. b is a **sum**, not an average: where the slopes agree it grows until what is forgotten, 0.1 b,
+# is what comes in, g. So it ends at g / (1 - μ), ten times g, and the steps get ten times as long. That is
+# what momentum knows. (With μ = 1 nothing is ever lost and it never comes to rest: that is what a forgotten
+# `zero_grad` does.)
 #
-# *Nesterov*'s variant looks one step ahead: it steps by g + μ b, where b is already the new one. The
-# same three gradients give 0.81, 0.539, 0.1951.
+# *Nesterov*'s variant steps by g + μ b, where b is already the new one. That is this step's b and in advance
+# what it will contribute to the next one, so the next gradient is taken where momentum is about to carry w. The same three
+# gradients give 0.81, 0.539, 0.1951.
+#
+# Both arrays, `running` (the b) and w, change **in place**, as in exercise 2.
 
 # %%
 #| export
@@ -312,8 +337,9 @@ class TestMomentumUpdate:
     def test_by_hand(self):
         "Three times the slope 1: 0.9, 0.71, 0.439, and the sum is 2.71"
         seen, running = self.path([1., 1., 1.])
-        expect(seen, [0.9, 0.71, 0.439], why="0.99, 0.971, ... is the average (1 - 0.9) g: it is a sum")
-        expect(running, [2.71])
+        expect(running, [2.71], why="0: `running` was not changed in place; `running = ...` is a new array")
+        expect(seen, [0.9, 0.71, 0.439], why="1: w was not changed in place; 0.99, 0.971: it is a sum, not "
+                                             "the average with (1 - 0.9) g")
 
     def test_alternating(self):
         "Slopes that alternate cancel: 0.9, 0.91, 0.819"
@@ -322,8 +348,8 @@ class TestMomentumUpdate:
     def test_nesterov(self):
         "Nesterov steps by g + 0.9 b with the new b: 0.81, 0.539, 0.1951"
         seen, running = self.path([1., 1., 1.], nesterov=True)
-        expect(seen, [0.81, 0.539, 0.1951], why="the old b would give 0.9 first")
-        expect(running, [2.71], why="looking ahead changes the step, not the sum")
+        expect(seen, [0.81, 0.539, 0.1951], why="0.9 first: that is the old b")
+        expect(running, [2.71], why="Nesterov changes the step, not the sum")
 
     def test_dampening(self):
         "Dampening 0.75 lets a quarter of each gradient in"
@@ -347,7 +373,8 @@ run_tests(TestMomentumUpdate)
 
 # %% [markdown]
 # With these two, `SGD` is complete (*stochastic* gradient descent: the gradient is of a batch drawn at
-# random). Given. `wrote(w)` notes that this memory was written: a `backward()` through a graph that was
+# random). Given. Its first gradient comes in whole, without dampening, as in PyTorch: there is no sum yet
+# that it could be damped against. `wrote(w)` notes that this memory was written: a `backward()` through a graph that was
 # made before the step, and needs the old numbers, is then an error and not a wrong gradient.
 
 # %%
@@ -440,7 +467,8 @@ run_tests(TestSGD)
 # ```
 # t   g   m                      m̂ = m/(1-0.9ᵗ)     v                            v̂ = v/(1-0.999ᵗ)
 # 1   1   0.1*1 = 0.1            0.1/0.1  = 1        0.001*1 = 0.001              1
-# 2   3   0.9*0.1+0.1*3 = 0.39   0.39/0.19 = 2.053   0.999*0.001+0.001*9 = 0.01   5.002
+# 2   3   0.9*0.1+0.1*3 = 0.39   0.39/0.19 = 2.053   0.999*0.001+0.001*9          5.002
+#                                                    = 0.009999
 #
 # w = 1      1 - 0.1 * 1/√1 = 0.9      0.9 - 0.1 * 2.053/√5.002 = 0.8082
 # ```
@@ -452,15 +480,14 @@ run_tests(TestSGD)
 # $$ m \leftarrow \beta_1 m + (1 - \beta_1)\, g \qquad v \leftarrow \beta_2 v + (1 - \beta_2)\, g^2 \qquad
 #    w \leftarrow w - \mathrm{lr}\, \frac{\hat m}{\sqrt{\hat v} + \varepsilon} $$
 #
-# ε, 1e-8, keeps a weight that never had a gradient from 0/0. It stands outside the root.
+# ε, 1e-8, keeps a weight that never had a gradient from 0/0. It stands outside the root. m, v and w change
+# **in place**. m̂ and v̂ are used once and forgotten.
 #
-# One line of fine print: the variant *amsgrad* divides by the largest v there ever was, one more array.
-# After the new v is known, `v = largest_so_far(v, largest)` (given) is what goes into v̂. If `largest` is
-# None, it is v.
+# Fine print: the variant *amsgrad* divides by the largest v there ever was. So v̂ is made of
+# `largest_so_far(v, largest)` (given), called when v is the new one; without amsgrad that is v itself.
 #
-# `@op` is the decorator of module 01. Called with arrays, nobody records; it is there because module 18
-# will put a faster kernel into this place. Write the formula as it stands; the measurements below come
-# back to its speed.
+# `@op` (module 01) is there because module 18 puts a faster kernel into this place. Write the formula as it
+# stands; the measurements below come back to its speed.
 
 # %%
 #| export
@@ -485,7 +512,7 @@ def adam_update(w, g, m, v, step, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, lar
     array([0.99, 0.99])
     """
     ### BEGIN SOLUTION
-    scratch = array_module(w).empty_like(w)            # the only memory that is new
+    scratch = np.empty_like(w)                         # the only memory that is new
     np.subtract(g, m, out=scratch)
     scratch *= 1 - beta1
     m += scratch
@@ -517,14 +544,16 @@ class TestAdamUpdate:
         "The first step is lr, whatever the slope: 0.5, 50 and -50 move w by 0.01"
         w, m, v = np.ones(3), np.zeros(3), np.zeros(3)
         adam_update(w, np.array([0.5, 50., -50.]), m, v, 1, lr=0.01)
-        expect(w, [0.99, 0.99, 1.01], why="0.968 is a step of 3.16 lr: m and v are not corrected")
+        expect(w, [0.99, 0.99, 1.01],
+               why="1: w was not changed in place; 0.968: a step of 3.16 lr, m and v are not corrected")
 
     def test_by_hand(self):
         "Gradients 1 and 3 with lr 0.1: 0.9, then 0.8082; m is 0.39 and v 0.009999"
         seen, m, v = self.path([1., 3.], lr=0.1)
-        expect(seen, [0.9, 0.8082220], why="is the power of the correction the number of the step?")
-        expect(m, [0.39], why="m must change in place")
-        expect(v, [0.009999], why="v is of the squares, with beta2")
+        expect(m, [0.39], why="0: m was not changed in place; `m = ...` only names a new array")
+        expect(v, [0.009999], why="0: v was not changed in place; 0.003999: it is not of the squares")
+        expect(seen, [0.9, 0.8082220], why="1: w was not changed in place; other numbers: is the power of "
+                                           "the correction the number of the step?")
 
     def test_betas(self):
         "Other betas: with 0.5 and 0.75, gradients 1 and 3 give 0.9 and 0.8011"
@@ -581,7 +610,7 @@ run_tests(TestAdamUpdate)
 # is AdamW (Loshchilov and Hutter, 2019), and most language models since were trained with it: first the
 # weight shrinks by the factor 1 - lr λ, then comes Adam's step, which hears nothing of it.
 #
-# Call `adam_update` for that step.
+# Call `adam_update` for that step, with all the other arguments as they came.
 
 # %%
 #| export
@@ -613,7 +642,8 @@ class TestAdamwUpdate:
         "Without a slope, w = 1 decays to 0.999 by lr 0.01 and decay 0.1"
         w, m, v = self.start()
         adamw_update(w, np.array([0.]), m, v, 1, lr=0.01, weight_decay=0.1)
-        expect(w, [0.999], why="0.99: the decay went through the moments; 1.001: wrong sign; 0.9: without lr")
+        expect(w, [0.999], why="1: w was not changed in place; 0.99: the decay went "
+                               "through the moments; 1.001: wrong sign; 0.9: without lr")
 
     def test_moments(self):
         "The moments hear nothing of it"
@@ -741,21 +771,29 @@ run_tests(TestAdam)
 #  "param_groups": [{"lr": 0.1, "params": [0, 1]}, {"lr": 0.01, "params": [2]}]}
 # ```
 #
-# The way back, in the class `Optimizer` above: number i of the saved groups is the i-th of my own
-# parameters. Its memory goes to `self.state[parameter]`, value by value through
-# `restored(name, value, parameter)` (given): a copy, with the parameter's dtype, so that two optimizers
-# that load one state do not share moments. What was remembered before is gone: `self.state.clear()`, and
-# not another dictionary, because this one has an empty memory ready for a parameter it does not know. Then
-# each of my groups takes over the options of its counterpart, but keeps its own "params".
+# The way back, in the class `Optimizer` above, is a table from the saved numbers to my own parameters, in
+# their order. Numbers are only names: they may be others than 0, 1, 2.
+#
+# ```
+# saved "params"     [0, 1]  [2]
+# my own             [w, b]  [c]          so number 2 is c
+# ```
+#
+# * The memory of a number goes to `self.state[parameter]`, value by value through
+#   `restored(name, value, parameter)` (given): a copy, with the parameter's dtype, so that two optimizers
+#   that load one state do not share moments. (A key that is no number of a parameter stays as it is.)
+# * What was remembered before is gone: `self.state.clear()`. Not `self.state = {}`: it is a
+#   `defaultdict(dict)`, which makes an empty memory for a parameter it does not know; updates rely on that.
+# * Each of my groups takes over the options of its counterpart. It keeps its own "params", and the options
+#   that the state does not have.
 #
 # If the groups have other sizes, the numbers mean something else. Check that first, change nothing, and
 #
 # ```python
-# raise ValueError(f"load_state_dict: the state has groups of {sizes} parameters, this optimizer has ...")
+# raise ValueError(f"load_state_dict: the state has groups of {sizes} ..., this optimizer has {own_sizes}...")
 # ```
 #
-# where `sizes` is a list, for the state above [2, 1], and the other list follows. (PyTorch allows a key of
-# "state" that is not the number of a parameter; it is kept as it is.)
+# with two lists of sizes; for the state above the first is [2, 1].
 
 # %%
 class Summing(Optimizer):
@@ -785,12 +823,14 @@ class TestOptimizerLoadStateDict:
         expect(saved["param_groups"][1]["params"], [2])
         w, b, c = leaf([5.]), leaf([5.]), leaf([5., 5.])
         fresh = Summing([{"params": [w, b]}, {"params": [c]}], {"lr": 9.})
+        state = fresh.state
         fresh.load_state_dict(saved)
-        expect(fresh.state[w]["total"], [2.])
-        expect(fresh.state[c]["total"], [3., 4.], why="c is number 2: numbers go on through the groups")
-        expect(fresh.state[c]["step"], 1)
-        assert b not in fresh.state, "number 1 had no memory"
-        expect(fresh.state[b], {}, why="self.state must stay the dictionary that has an empty memory ready")
+        assert fresh.state is state, "self.state must stay the dictionary it was: clear it and fill it"
+        assert w in state and c in state, "w and c had memory, and have none: are the keys the parameters?"
+        expect(state[w]["total"], [2.])
+        expect(state[c]["total"], [3., 4.], why="c is number 2: numbers go on through the groups")
+        expect(state[c]["step"], 1)
+        assert b not in state, "number 1 had no memory"
 
     def test_options(self):
         "Groups take over the options and keep their own parameters"
@@ -802,6 +842,13 @@ class TestOptimizerLoadStateDict:
         expect(fresh.param_groups[1]["tag"], 7)
         assert fresh.param_groups[0]["params"][0] is a and fresh.param_groups[1]["params"][0] is b, \
             "a group must keep its own params, not the numbers of the saved ones"
+
+    def test_missing_option(self):
+        "An option that the state does not have stays: a program saved it that knew less"
+        fresh = Summing([leaf([5.])], {"lr": 9., "newer": 4})
+        fresh.load_state_dict({"state": {}, "param_groups": [{"lr": 0.5, "params": [0]}]})
+        expect(fresh.param_groups[0]["lr"], 0.5)
+        expect(fresh.param_groups[0].get("newer"), 4, why="only the options that were saved are replaced")
 
     def test_old_memory(self):
         "What was remembered before is gone"
@@ -838,11 +885,12 @@ class TestOptimizerLoadStateDict:
         _, saved = self.stepped({"params": [leaf([1.], [2.]), leaf([1.])]}, {"params": [leaf([1.])]})
         w = leaf([1.], [3.])
         optimizer, _ = self.stepped({"params": [w], "lr": 0.2}, {"params": [leaf([1.]), leaf([1.])]})
-        expect_error(ValueError, optimizer.load_state_dict, saved, says=["[2, 1]", "[1, 2]"])
+        expect_error(ValueError, optimizer.load_state_dict, saved, says=["the state has groups of [2, 1]",
+                                                                         "this optimizer has [1, 2]"])
         expect(optimizer.state[w]["total"], [3.])
         expect(optimizer.param_groups[0]["lr"], 0.2)
         _, saved = self.stepped({"params": [leaf([1.])]})
-        expect_error(ValueError, optimizer.load_state_dict, saved, says=["[1]", "[1, 2]"])
+        expect_error(ValueError, optimizer.load_state_dict, saved, says=["groups of [1]", "has [1, 2]"])
 
     def test_other_keys(self):
         "A key that is no number of a parameter is kept as it is"
@@ -892,14 +940,16 @@ run_tests(TestResuming)
 # lr   0.1    0.0854   0.05   0.0146   0              0.0854 = 0.1 * (1 + cos(π/4)) / 2
 # ```
 #
-# It stays up for a while, falls quickly, and lands softly.
+# It stays up for a while, falls quickly, and lands softly. (After T the cosine rises again, and the
+# formula is left to do so.)
 #
 # $$ \mathrm{lr}_t = \eta + (\mathrm{lr}_0 - \eta)\, \frac{1 + \cos(\pi\, t / T)}{2} $$
 #
 # A schedule in this module is a formula: `get_lr()` says what the rates are at the time `self.last_epoch`
-# (t above, 0 before the first call of `step()`), as a list with one rate for each group of the optimizer.
-# `self.base_lrs` are the rates they began with, also a list. Asking changes nothing; the given
-# `PlannedLR` asks at each `step()`, and writes the answer into the groups.
+# (t above, 0 before the first call of `step()`), as a **list** with one rate for each group of the
+# optimizer, also if there is one group only. `self.base_lrs` are the rates they began with, also a list.
+# Asking changes nothing. `PlannedLR` (given) asks at each `step()`, before and after t goes up; it writes the
+# new rate into the group or, if somebody else has changed the rate, changes it in the same proportion.
 
 # %%
 #| export optim.schedulers
@@ -1035,7 +1085,9 @@ class TestLinearLRGetLr:
         expect(run_of(LinearLR, 7, rates=(3., 30.))[:6:5], [[1., 10.], [3., 30.]])
 
     def test_in_sequence(self):
-        "Up to the whole rate in 2, then half a cosine down in 2: schedules one after the other"
+        "Up to the whole rate in 2, there for 2, then a tenth: two schedules, one after the other"
+        from more_schedulers_dev import SequentialLR, StepLR
+
         def make(o):
             return SequentialLR(o, [LinearLR(o, 0.5, total_iters=2), StepLR(o, 2, 0.1)], milestones=[2])
         expect(run_of(make, 5), [0.05, 0.075, 0.1, 0.1, 0.01])
@@ -1051,30 +1103,42 @@ run_tests(TestLinearLRGetLr)
 # and the last another 10,000 times. With max_lr = 1, 10 steps, 30 % of them up, and straight lines:
 #
 # ```
-# t    0      1      2      3       4      ...    8      9
-# lr   0.04   0.52   1      0.857   0.714         0.143  0.000004
-#      first  ----- largest ------------------------------ last
+# t    0      1      2      3       4      ...    8      9          10
+# lr   0.04   0.52   1      0.857   0.714         0.143  0.000004   beyond: nobody uses it
+#      first  ---- largest ------------------------------- last
 # ```
 #
-# 30 % are three steps, 0 to 2, so the top is at 2; the last is at 9. At t = 3, one of the seven steps
-# down is done: the share of this phase is 1/7, and the rate is 1 + (0.000004 - 1)/7 = 0.857. By default the
-# way is half a cosine and no line; `self.anneal(start, end, share)` (given) knows which.
+# 30 % are three steps, 0 to 2, so the top is at 2; the last step is 9. At t = 3, one of the seven steps down is
+# done: the share of this phase is 1/7, and the rate is 1 + (0.000004 - 1)/7 = 0.857. By default the way is
+# half a cosine and no line; `self.anneal(start, end, share)` (given) knows which.
 #
-# `self.phases` (given) is a list of (last step, begins at, ends at): above `[(2.0, 0, 1), (9, 1, 2)]`. 0, 1
-# and 2 are places in `names`, which by default is ("initial_lr", "max_lr", "min_lr"), the keys under which
-# each group has its three rates: `group["max_lr"]`. A phase begins where the one before it ended, the first
-# at 0. Find the first phase whose last step is not before `self.last_epoch`; if there is none, take the
-# last phase. Then the share, then one `anneal` for each group of `self.optimizer.param_groups`.
+# The three rates stand in each group, under three names:
 #
-# The run has a length. `last_epoch` may be `self.total_steps` (after the last step nobody uses the rate),
-# but not more:
+# ```
+# names          ("initial_lr", "max_lr", "min_lr")      the default of the argument
+# group[name]     0.04           1.0       0.000004
+# ```
+#
+# `self.phases` (given) says which part of the run goes from which of them to which:
+#
+# ```
+# (2.0, 0, 1)    up to t = 2.0:  from names[0] to names[1]        2.0 is 0.3 * 10 - 1, a float that may have
+# (9, 1, 2)      up to t = 9:    from names[1] to names[2]        a fraction in other runs
+# ```
+#
+# A phase begins at the t where the one before it ended, the first at 0. The phase of t is the first one with
+# `t <= its end`; beyond them all, at t = 10, it is the last (its share is then above 1, whatever comes out).
+# So: the phase, the share, then one `anneal` for each group of `self.optimizer.param_groups`.
+#
+# The run has a length. t may be `self.total_steps`, since a loop calls `step()` after its last step too, but
+# not more:
 #
 # ```python
 # raise ValueError(f"Tried to step {self.last_epoch} times. The run has ... total_steps = ...")
 # ```
 #
-# (Why `names`? At a large rate momentum is lowered, along the same curve upside down. The given part calls
-# `get_lr` a second time, with the names of three momenta.)
+# (Why `names` is an argument: at a large rate momentum is lowered, along the same curve upside down. The given
+# part calls `get_lr` once more, with the names of three momenta.)
 
 # %%
 #| export optim.schedulers
@@ -1207,12 +1271,14 @@ run_tests(TestXor)
 # %% [markdown]
 # ## Two pictures
 #
-# On the left, the valley from above, with the ways of four optimizers. Look for: who jumps from side to
-# side, who overshoots the bottom and comes back, and who walks diagonally at first, as if the valley were
-# round. (Nesterov's step is 0.013: it counts the newest gradient once more, and 0.019 would explode.) On
-# the right, four schedules of 100 steps.
+# Drawn in a notebook; run as a script, the cell prints only how low each one gets. On the left, the valley
+# from above, with the ways of four optimizers. Look for: who jumps from side to side, who overshoots the
+# bottom and comes back, and who walks diagonally at first, as if the valley were round. (Nesterov's step is
+# 0.013: it counts the newest gradient once more, and 0.019 would explode.) On the right, four schedules.
 
 # %%
+from more_schedulers_dev import SequentialLR, StepLR  # noqa: E402
+
 WAYS = {"SGD": lambda w: SGD(w, lr=0.019), "momentum": lambda w: SGD(w, lr=0.019, momentum=0.9),
         "Nesterov": lambda w: SGD(w, lr=0.013, momentum=0.9, nesterov=True),
         "Adam": lambda w: Adam(w, lr=0.5)}
@@ -1254,14 +1320,13 @@ def four_ways_and_four_plans():
 # Guess first:
 #
 # 1. A step of SGD reads w and g and writes w. Adam also reads and writes m and v. How many times as long
-#    does it take, written as one formula? And yours?
-# 2. How much *new* memory does the one formula take at its peak, counted in copies of the weights?
+#    does it take, written as one formula?
+# 2. How much *new* memory does that take at its peak, counted in copies of the weights?
 # 3. A network for the digits, 3 epochs: which of the rates 0.0001, 0.001, 0.01, 0.1, 1 is the best for SGD,
 #    which for Adam? And if somebody multiplies the loss by 100?
 
 # %%
-guess_of_formula, guess_of_yours = None, None        # times SGD
-guess_of_memory = None                               # copies of the weights
+guess_of_time, guess_of_memory = None, None           # times SGD, copies of the weights
 guess_of_best = {("SGD", 1): None, ("SGD", 100): None, ("Adam", 1): None, ("Adam", 100): None}
 
 
@@ -1271,17 +1336,39 @@ def adam_as_written(w, g, m, v, step, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8)
     w -= lr * (m / (1 - beta1 ** step)) / (np.sqrt(v / (1 - beta2 ** step)) + eps)
 
 
-@measure
-def what_a_step_costs():
+def print_costs(**updates):
+    "Time and new memory of each update(w, g, m, v), with four million weights"
     w, g, m, v = np.random.default_rng(0).normal(size=(4, 4_000_000)).astype("float32")
     v = abs(v)
-    for name, update in {"SGD": lambda: sgd_update(w, g, 1e-3),
-                         "momentum": lambda: momentum_update(w, g, m, 1e-3, 0.9),
-                         "Adam, one formula": lambda: adam_as_written(w, g, m, v, 5),
-                         "Adam, yours": lambda: adam_update(w, g, m, v, 5)}.items():
-        print(f"{name:18} {timed(update, repeat=3) / w.size * 1e9:5.1f} ns a weight, "
-              f"{peak_bytes(update) / w.nbytes:.1f} copies of the weights at the peak")
-    print(f"you guessed {guess_of_formula} and {guess_of_yours} times SGD, {guess_of_memory} copies")
+    for name, update in updates.items():
+        def run(update=update): update(w, g, m, v)
+        print(f"{name:16} {timed(run, repeat=7) / w.size * 1e9:5.1f} ns a weight, "
+              f"{peak_bytes(run) / w.nbytes:.1f} copies of the weights at the peak")
+
+
+@measure
+def what_a_step_costs():
+    print_costs(SGD=lambda w, g, m, v: sgd_update(w, g, 1e-3),
+                momentum=lambda w, g, m, v: momentum_update(w, g, m, 1e-3, 0.9),
+                Adam_one_formula=lambda w, g, m, v: adam_as_written(w, g, m, v, 5))
+    print(f"you guessed {guess_of_time} times SGD, {guess_of_memory} copies")
+
+
+# %% [markdown]
+# A step does hardly any arithmetic: it waits for memory, and what counts is how often an array of the size of
+# the weights is read or written. SGD makes one new array, lr g. Adam as one formula makes a dozen
+# temporaries, of which three or four are alive at once at its peak.
+#
+# Now try this in `adam_update`: one scratch array, `np.empty_like(w)`, made at the start and used for
+# everything (`np.multiply(g, g, out=scratch)`, `scratch *= 1 - beta2`). The tests tell whether it is still
+# Adam, and the next cell what it is worth: one copy, and up to twice as fast. If you leave it as it is, the two
+# rows are about the same.
+
+# %%
+@measure
+def what_yours_costs():
+    print_costs(Adam_one_formula=lambda w, g, m, v: adam_as_written(w, g, m, v, 5),
+                Adam_yours=lambda w, g, m, v: adam_update(w, g, m, v, 5))
 
 
 @measure
@@ -1297,6 +1384,11 @@ def what_is_remembered():
 
 
 # %%
+from tinytorch.core.backend import manual_seed  # noqa: E402
+from tinytorch.nn.layers import Linear  # noqa: E402
+from tinytorch.nn.losses import cross_entropy  # noqa: E402
+
+
 def right_after_training(optimizer_class, lr, times, pictures, labels):
     "The share of right answers on 360 held-out digits after 3 epochs with the loss times a number"
     manual_seed(0)
@@ -1325,13 +1417,9 @@ def which_rate_is_good():
 
 
 # %% [markdown]
-# What must hold on any machine. A step does hardly any arithmetic: it waits for memory, and what counts is
-# how often an array of the size of the weights is read or written. Adam as one formula makes a dozen
-# temporaries, several of them alive at once. With one scratch array, made at the start and used for
-# everything (`np.multiply(g, g, out=scratch)`, `scratch *= 1 - beta2`), it takes one copy and is up to
-# twice as fast. Try it; the tests tell whether it is still Adam. It walks over memory a dozen times all the
-# same: module 18 makes one loop of it that reads each array once, and is several times faster again. For
-# small arrays none of this matters: there a step costs the number of calls.
+# What must hold on any machine. The scratch array saves memory, and with it time. Yours walks over memory a
+# dozen times all the same: module 18 makes one loop of it that reads each array once, and is several times
+# faster again. For small arrays none of this matters: there a step costs the number of calls.
 #
 # What is remembered: nothing, one copy of the weights, two. The gradients are there too, so training with
 # Adam takes four copies where using takes one.
@@ -1369,7 +1457,6 @@ def which_rate_is_good():
 # Module 07 puts the loop around it: zero_grad, backward, step, schedule.step, and everything that can go
 # wrong between. Module 17 tunes small models with it, and 18 replaces `adamw_update`.
 #
-# In the real world: PyTorch's optimizers are Python classes like these, with the same groups, state
-# and numbers. The one thing they do differently: a step works on *lists* of tensors at once
-# (`foreach`), or hands all of them to one kernel (`fused`), because on a GPU a hundred small launches cost
-# more than the arithmetic.
+# In the real world: PyTorch's optimizers are Python classes like these, with the same groups, state and
+# numbers. But a step works on *lists* of tensors at once (`foreach`, `fused`), since on a GPU a hundred small
+# launches cost more than the arithmetic.

@@ -71,7 +71,15 @@ class LRScheduler:
 
     def _update_lr(self, epoch=None):
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-        self._set(self.get_lr())
+        self._set(self._asked())
+
+    def _asked(self):
+        """What `get_lr` gives, which must be a list."""
+        rates = self.get_lr()
+        if not isinstance(rates, (list, tuple)):
+            raise TypeError(f"{type(self).__name__}.get_lr must give a list with one rate for each group, "
+                            f"and gave {rates!r}.")
+        return rates
 
     def _set(self, rates):
         for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
@@ -117,10 +125,10 @@ class PlannedLR(LRScheduler):
         groups = self.optimizer.param_groups
         for group in groups[len(self.base_lrs):]:                          # added since
             self.base_lrs = [*self.base_lrs, group.setdefault("initial_lr", float(group["lr"]))]
-        before = self.base_lrs if self.last_epoch < 0 else self.get_lr()
+        before = self.base_lrs if self.last_epoch < 0 else self._asked()
         self.last_epoch += 1
         self._set([moved(float(group["lr"]), old, new, self.eta_min)
-                   for group, old, new in zip(groups, before, self.get_lr())])
+                   for group, old, new in zip(groups, before, self._asked())])
 
 
 def moved(lr, before, after, floor):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import tinytorch as torch
 import tinytorch.nn.functional as F
+from tinytorch.core.base import record_with
 from tinytorch.nn import losses
 
 inf, nan = math.inf, math.nan
@@ -80,23 +81,24 @@ def test_classes(shape, reduction, ignore_index):
 
 
 @REDUCTIONS
-@pytest.mark.parametrize("shape", [(5, 4), (4,), (3, 4, 2), (2, 4, 3, 2)])
-def test_smoothing(shape, reduction):
+@pytest.mark.parametrize("shape", [(5, 4), (4,), (3, 4, 2), (2, 4, 3, 2), (2, 4, 1)])
+@pytest.mark.parametrize("ignore_index", [-100, -1])
+def test_smoothing(shape, reduction, ignore_index):
     """The target becomes 1 - ε + ε/C at its class and ε/C elsewhere; the mean divides by what counts"""
     dim, eps = min(1, len(shape) - 1), 0.15
     x, classes = drawn(*shape), 4
     target = np.random.default_rng(1).integers(0, classes, shape[:1] + shape[2:] if len(shape) > 1 else ())
-    if target.size > 2:
-        target.reshape(-1)[1] = -100
+    if target.size > 1:
+        target.reshape(-1)[1] = ignore_index
     for weight in None, shares(classes, seed=2):
         w = np.ones(classes) if weight is None else weight
         log_p = log_shares(x, dim)
-        each, total = picked(log_p, target, weight, -100)
+        each, total = picked(log_p, target, weight, ignore_index)
         spread = -(log_p * w.reshape(classes, *[1] * (len(shape) - 1 - dim))).sum(dim) * eps / classes
-        expected = reduced((1 - eps) * each + np.where(target == -100, 0, spread), reduction, total)
+        expected = reduced((1 - eps) * each + np.where(target == ignore_index, 0, spread), reduction, total)
         w = None if weight is None else torch.tensor(w)
         got = F.cross_entropy(torch.tensor(x), torch.tensor(target), w, label_smoothing=eps,
-                              reduction=reduction)
+                              ignore_index=ignore_index, reduction=reduction)
         same(got, expected, "float64", 1e-9)
 
 
@@ -141,6 +143,7 @@ def test_ignored_rows_do_not_matter():
     same(F.cross_entropy(x, target), expected)
     same(F.cross_entropy(x, target, reduction="none"), [0.0, expected])
     same(F.cross_entropy(x, target, label_smoothing=0.1, reduction="none")[0], 0.0)
+    same(F.cross_entropy(x, target, torch.ones(3), label_smoothing=0.1, reduction="none")[0], 0.0)
     same(F.nll_loss(x, target, reduction="none"), [0.0, -3.0])
     nothing = torch.tensor([-100, -100])
     for f in F.nll_loss, F.cross_entropy:
@@ -227,6 +230,28 @@ def test_the_op_of_rows():
     assert losses.cross_entropy_rows(x.astype("float32"), target).dtype == "float32"
     with pytest.raises(RuntimeError, match="int64"):
         losses.cross_entropy_rows(torch.tensor([[1, 2]]), torch.tensor([0]))
+
+
+def test_cross_entropy_calls_the_op():
+    """One event a call for whoever records ops: the op's rule and kernels serve cross_entropy too"""
+    names = []
+    before = record_with(lambda op, *event: names.append(op.name))
+    try:
+        F.cross_entropy(torch.zeros(2, 3), torch.tensor([0, 2]))
+        F.cross_entropy(torch.zeros(2, 3, 1), torch.tensor([[0], [2]]))
+    finally:
+        record_with(before)
+    assert names.count("cross_entropy_rows") == 2 and "log_softmax" not in names
+
+
+def test_float32_stays():
+    """Whatever the options, float32 scores cost float32"""
+    x, w = torch.zeros(2, 3), torch.tensor([1.0, 2.0, 3.0])
+    for f in F.nll_loss, F.cross_entropy:
+        for weight in None, w:
+            for reduction in "none", "sum", "mean":
+                assert str(f(x, torch.tensor([0, -100]), weight, reduction=reduction).dtype) == "float32"
+    assert str(F.cross_entropy(x, torch.tensor([0, 2]), w, label_smoothing=0.1).dtype) == "float32"
 
 
 @settings(max_examples=50, deadline=None, phases=[Phase.generate])   # no search for a smaller failure: seeds

@@ -201,6 +201,8 @@ def test_binary_ends():
     sure = F.binary_cross_entropy_with_logits(torch.tensor([50.0]), torch.tensor([1.0]))
     same(sure, math.exp(-50), rtol=1e-5, atol=0)
     same(F.binary_cross_entropy_with_logits(torch.tensor([inf]), torch.tensor([0.0])), inf)
+    tiny = torch.tensor([1e-40, 1e-50], dtype=torch.float64)
+    same(F.binary_cross_entropy(tiny, torch.ones_like(tiny), reduction="none"), [40 * math.log(10), 100.0])
 
 
 def test_binary_pos_weight():
@@ -245,6 +247,14 @@ def test_binary_probabilities_only():
     same(F.binary_cross_entropy(torch.ones(0), torch.ones(0), reduction="sum"), 0.0)
 
 
+def test_the_binary_op_refuses_what_would_broadcast():
+    """The lesson's own op, called without the face that asks first"""
+    with pytest.raises(RuntimeError, match=r"\(2, 1\).*\(2,\)"):
+        losses.binary_cross_entropy(torch.full((2, 1), 0.5), torch.tensor([1.0, 0.0]))
+    with pytest.raises(RuntimeError, match="int64"):
+        losses.binary_cross_entropy(torch.tensor([0.5, 0.5]), torch.tensor([1, 0]))
+
+
 # ---- PyTorch's signatures ----
 
 OLD = {F.mse_loss: (), F.l1_loss: (), F.smooth_l1_loss: (), F.kl_div: (), F.binary_cross_entropy: (None,),
@@ -281,5 +291,7 @@ def test_one_number_of_many():
     same(losses.reduce_loss(x, "mean", 2), 6.0)
     same(losses.reduce_loss(x, "mean", torch.tensor(24)), 0.5)
     assert losses.reduce_loss(x, "none") is x
+    with pytest.raises(RuntimeError, match="'avg'"):   # an op makes PyTorch's class of a ValueError
+        losses.mse_loss(x, x, "avg")
     with pytest.raises(ValueError, match="'avg'.*'none', 'sum' or 'mean'"):
         losses.reduce_loss(x, "avg")

@@ -86,9 +86,11 @@ EXCLUSIONS = [
     Exclusion("*", uses_number(complex), "There are no complex tensors."),
     Exclusion("*", uses_keyword("out"), "There is no out=: results are new tensors."),
     Exclusion("__r*__", lambda sample: not isinstance(sample.input, torch.Tensor),
-              "The method of a Python number is Python's.", "errors"),
-    Exclusion("add mul where", has_no_tensor, "An operation called without tensors answers without "
-              "them: gradient rules call operations on arrays.", "values"),
+              "The method of a Python number is Python's."),
+    Exclusion("*", uses_dtype(torch.bfloat16), "NumPy has no bfloat16."),
+    Exclusion("add sub mul div true_divide floor_divide where", has_no_tensor,
+              "An operation called without tensors answers without them: gradient rules call "
+              "operations on arrays.", "values"),
     Exclusion("*", begins_with_number,
               "An operation takes a number for its first operand.", "errors"),
     Exclusion("fmax fmin hypot maximum minimum logical_and logical_or logical_xor atan2 "

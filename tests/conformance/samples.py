@@ -8,7 +8,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo
 
 from .frameworks import convert
-from .table import CALLS, EXPECTED, FUNCTIONS_ONLY, LIMIT, REFERENCE_INPUTS
+from .table import CALLS, EXPECTED, LIMIT
 
 # Without a GPU each manual_seed queues a traceback for later: most of the suite's time, if let.
 for accelerator in (torch.cuda, torch.xpu, torch.mtia):
@@ -76,8 +76,8 @@ def main_call(framework, info):
 
 def has_method(info):
     """Whether the main call is a function and PyTorch has the same thing as a method, too."""
-    return (info.name not in CALLS and info.name not in FUNCTIONS_ONLY
-            and attribute(torch, info.name) is info.op and info.method_variant is not None)
+    return (info.name not in CALLS and attribute(torch, info.name) is info.op
+            and info.method_variant is not None)
 
 
 def method(name):
@@ -93,13 +93,13 @@ def attribute(root, dotted):
 def samples(case, dtype, requires_grad=False, reference=False):
     """The OpInfo's samples in one dtype, the same ones each time; evenly thinned above LIMIT.
 
+    With `reference` its larger set, which is about values: broadcasting, mixed dtypes, extremes.
     The OpInfo's own functions are called: `sample_inputs()` reads the whole stack for each sample.
     """
     torch.manual_seed(0)
-    make = case.info.sample_inputs_func
-    if reference and case.info.name in REFERENCE_INPUTS:
-        make = case.info.reference_inputs_func
-    every = list(make(case.info, "cpu", dtype, requires_grad))
+    info = case.info
+    make = reference and info.reference_inputs_func or info.sample_inputs_func
+    every = list(make(info, "cpu", dtype, requires_grad))
     return every[::-(-len(every) // LIMIT) or 1]
 
 

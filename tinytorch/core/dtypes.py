@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/dtypes_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 c7b8914d3118f1627ee0cb02a3ac633e809793f3c92cb41b2b8172581c35b1b0  body sha256 1afbc6da3839ec21295de2bd6cf2c77af990cf2f1ef3e92155c09e0742db743f  # noqa: E501
+# source sha256 6a3be62751962197eeebc029ee466d4199116f54e1613ae5a3bdfc897d5e4bf7  body sha256 01c2909d65ee75357c45319bff265c59855b6f1788de476d0d139774c89ebf77  # noqa: E501
 """core.dtypes: built in module 01_tensor."""
 
 import functools
@@ -75,7 +75,7 @@ def explained(error, name, arrays):
         return RuntimeError(f"{name} of shapes {shapes}: they do not fit. Aligned from the right, two sizes "
                             "must be equal, or one of them 1.")
     if isinstance(error, (ValueError, OverflowError)):
-        return RuntimeError(f"{name} of shapes {shapes}: {error}.")
+        return RuntimeError(f"{name} of shapes {shapes}: {str(error).rstrip('.')}.")
     if isinstance(error, TypeError) and ("ufunc" in str(error) or "boolean" in str(error)):
         return RuntimeError(f"{name} is not defined for {' and '.join([str(a.dtype) for a in typed])}: "
                             f"{error}.")

@@ -1,5 +1,5 @@
 # Generated from modules/04_losses/loss_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 330eafc1ce1fbafa3d49756501bf1303cabd4dacf12fba215dd964162f52dfa4  body sha256 9a7265f953dd6cc6613314d3a613ba45afc8c8bbe279f91df0c830fc5bce5954  # noqa: E501
+# source sha256 7ef94dc3b52fb1379df3c8bc1ccc3ef8a2787222cede47e4513a16ecd50a0174  body sha256 ece25e98e91bddbdf5471ece4d410d8c389eb21f3e5c3fa6ef00b9a4c3e65fc8  # noqa: E501
 """nn.loss_parts: built in module 04_losses."""
 
 import functools
@@ -34,14 +34,14 @@ def common_floats(forward):
     return promoted
 
 
-def refuse_unequal(name, input, target):
-    """RuntimeError if one of the two holds no floats, ValueError if their shapes differ."""
+def refuse_unequal(name, input, target, error=ValueError):
+    """RuntimeError if one of the two holds no floats, `error` if their shapes differ."""
     if kind_of(name, input) != "f" or kind_of(name, target) != "f":
         raise RuntimeError(f"{name} of {input.dtype} numbers and a target of {target.dtype}: both must be "
                            "floats. Convert them: x.float().")
     if input.shape != target.shape:
-        raise ValueError(f"{name} of {input.shape} and a target of {target.shape}: the shapes must be equal. "
-                         "Give the target the shape of the input: target.reshape(input.shape).")
+        raise error(f"{name} of {input.shape} and a target of {target.shape}: the shapes must be equal. "
+                    "Give the target the shape of the input: target.reshape(input.shape).")
 
 
 def refuse_outside(name, **arrays):

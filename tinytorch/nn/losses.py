@@ -1,5 +1,5 @@
 # Generated from modules/04_losses/losses_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 12b6eaea84384072d89563c8207ec28c313fc7d53e8c1d1ab406cdc03491b68b  body sha256 cac21da85c8533101be2494cc037659c69a87b802f9a6c1989317589b0038a1c  # noqa: E501
+# source sha256 b3e4d219b7e545bf4f7aacfe7dfeae757b6509a517b34c0633a461327d15ef4c  body sha256 76bc3369044ca2b3bbfd3b2cbca4d470a87ec789a73adc156cad8a514a775e94  # noqa: E501
 """nn.losses: built in module 04_losses."""
 
 import numpy as np
@@ -53,7 +53,7 @@ def mse_loss(input, target, reduction="mean"):
     """The squared differences of input and target, reduced to one number: their mean, sum or "none".
 
     input, target: floats of one shape. Raises RuntimeError, naming both shapes, if they differ, also
-    where they would broadcast; and if neither holds floats.
+    where they would broadcast; for another reduction; and (`common_floats`) if neither holds floats.
 
     >>> mse_loss(Tensor([1., 2., 4.]), Tensor([1., 4., 1.]))
     tensor(4.3333)
@@ -63,7 +63,7 @@ def mse_loss(input, target, reduction="mean"):
                            "equal. Reshape one of them; broadcasting would compare each with several.")
     difference = input - target
     if reduction == "mean":
-        loss = sum_of_squares(difference) / difference.size
+        loss = sum_of_squares(difference) / difference.size   # quicker, and every step of training asks
     else:
         loss = reduce_loss(difference * difference, reduction)
     return loss, difference
@@ -77,9 +77,10 @@ def binary_cross_entropy(input, target, weight=None, reduction="mean"):
     input, target: floats of one shape, 0 to 1 (else RuntimeError). weight: what each loss is multiplied
     by, broadcast to them. Logarithms stop at -100, so a loss is at most 100.
 
-    >>> binary_cross_entropy(Tensor([0.8808, 0.8808]), Tensor([1., 0.]), reduction="none")
-    tensor([0.1269, 2.1270])
+    >>> binary_cross_entropy(Tensor([0.8807971, 0.8807971]), Tensor([1., 0.]), reduction="none")
+    tensor([0.1269, 2.1269])
     """
+    refuse_unequal("binary_cross_entropy", input, target, RuntimeError)
     refuse_outside("binary_cross_entropy", input=input, target=target)
     yes = np.maximum(np.log(input), -100)
     no = np.maximum(np.log1p(-input), -100)
@@ -130,9 +131,9 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
     target = check_classes("nll_loss", input, target, weight, ignore_index)
     dim, ignored = class_axis(input), target == ignore_index
     index = target.masked_fill(ignored, 0).unsqueeze(dim)            # any class will do
-    picked = gather(input, dim, index).squeeze(dim).masked_fill(ignored, 0.)
+    surprise = (-gather(input, dim, index)).squeeze(dim).masked_fill(ignored, 0.)
     weights = class_weights(target, weight, ignore_index)
-    return reduce_loss(-picked * weights, reduction, weights.sum())
+    return reduce_loss(surprise * weights, reduction, weights.sum())
 
 
 @op(keeps=True, promote=False)
@@ -155,6 +156,22 @@ def cross_entropy_rows(logits, target, ignore_index=-100):
     losses = np.log(total) - score
     losses[~counts] = 0
     return losses, p
+
+
+def smoothed_cross_entropy(logits, target, label_smoothing, weight=None, ignore_index=-100):
+    """The cross entropy of each row with a share of its target spread evenly over all classes.
+
+    logits: (N, C), target: (N,) classes or ignore_index, whose loss is 0. label_smoothing: the share.
+    weight: (C,), what the surprise at each class is multiplied by. Gives (N,).
+
+    >>> smoothed_cross_entropy(Tensor([[2., 1., 0.1]]), Tensor([0]), 0.1)
+    tensor([0.5137])
+    """
+    log_p = log_softmax(logits, 1)
+    right = nll_loss(log_p, target, weight, ignore_index=ignore_index, reduction="none")
+    everywhere = -(log_p if weight is None else log_p * weight).mean(1)
+    losses = (1 - label_smoothing) * right + label_smoothing * everywhere
+    return losses.masked_fill(target == ignore_index, 0.)
 
 
 def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0):
@@ -181,19 +198,3 @@ def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="m
         losses = cross_entropy_rows(rows, wanted, ignore_index)
         losses = losses if weight is None else losses * weights
     return reduce_loss(losses if flat else losses.reshape(target.shape), reduction, weights.sum())
-
-
-def smoothed_cross_entropy(logits, target, label_smoothing, weight=None, ignore_index=-100):
-    """The cross entropy of each row with a share of its target spread evenly over all classes.
-
-    logits: (N, C), target: (N,) classes or ignore_index, whose loss is 0. label_smoothing: the share.
-    weight: (C,), what the surprise at each class is multiplied by. Gives (N,).
-
-    >>> smoothed_cross_entropy(Tensor([[2., 1., 0.1]]), Tensor([0]), 0.1)
-    tensor([0.5137])
-    """
-    log_p = log_softmax(logits, 1)
-    right = nll_loss(log_p, target, weight, ignore_index=ignore_index, reduction="none")
-    everywhere = -(log_p if weight is None else log_p * weight).mean(1)
-    losses = (1 - label_smoothing) * right + label_smoothing * everywhere
-    return losses.masked_fill(target == ignore_index, 0.)

@@ -1,5 +1,5 @@
 # Generated from modules/06_optimizers/optimizer_base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 e5331025353beb884cbe4ddab8240fbc58f9446635a54c67ca3b4ab0274c40eb  body sha256 cbf9686ca0328a29f1c08c420c96ee713f7d3c99c45c1e3946eca084228dd3da  # noqa: E501
+# source sha256 0574afe446dbf5bbb21f25085e36d8eaf0d00ea86cfdeb10f631c03feafdb21d  body sha256 72cc5baa56dbe0f691c06fd377842dd2cc2a567879f3ae331335d86542c59dee  # noqa: E501
 """optim.optimizer_base: built in module 06_optimizers."""
 
 import warnings
@@ -107,12 +107,15 @@ class OptimizerBase:
 
         With the option `maximize` the sign of the gradients is reversed.
         """
-        found = [(p, p.data, p.grad.data) for p in group["params"] if p.grad is not None]
-        for _, w, g in found:
-            if g.shape != w.shape:
-                raise RuntimeError(f"a parameter of shape {w.shape} has a gradient of shape {g.shape}: "
-                                   "they must be equal. Was .grad assigned by hand?")
-        return [(p, w, -g) for p, w, g in found] if group.get("maximize") else found
+        found, maximize = [], group.get("maximize")
+        for p in group["params"]:
+            if p.grad is not None:
+                w, g = p.data, p.grad.data
+                if g.shape != w.shape:
+                    raise RuntimeError(f"a parameter of shape {w.shape} has a gradient of shape {g.shape}: "
+                                       "they must be equal. Was .grad assigned by hand?")
+                found.append((p, w, -g if maximize else g))
+        return found
 
     def register_step_pre_hook(self, hook):
         """Call `hook(optimizer, args, kwargs)` before each step."""

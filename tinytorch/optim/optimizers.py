@@ -1,12 +1,12 @@
 # Generated from modules/06_optimizers/optimizers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 d17dbb5f00634775543fa596c8f4bd04939ad0e1d4ff80ecfe87e7f1f5c66f93  body sha256 3ed994d3ade7987418ee699296c0b1836fc745a970f98dd90c133d8b2f7cead3  # noqa: E501
+# source sha256 461a7a11c5a5d9f62db590ebfe9f289db21b8ec9f27ef5c86f7581ed0b0d4650  body sha256 da16b1bad9036c3c313f4903e8c06a6337721618de56b86dbc5e007142ad5e67  # noqa: E501
 """optim.optimizers: built in module 06_optimizers."""
 
 import math
 
 import numpy as np
 
-from tinytorch.core.backend import array_module, wrote
+from tinytorch.core.backend import wrote
 from tinytorch.core.op import op
 from tinytorch.optim.optimizer_base import (
     OptimizerBase,
@@ -28,8 +28,8 @@ class Optimizer(OptimizerBase):
     def zero_grad(self, set_to_none=True):
         """Forget the gradients of all parameters: `.grad` becomes None.
 
-        With set_to_none=False it becomes zeros, in the memory it had and without history; a parameter
-        that has no gradient has none afterwards.
+        With set_to_none=False it becomes zeros, in the memory that it had and without history; a
+        parameter that has no gradient has none afterwards.
         """
         for group in self.param_groups:
             for p in group["params"]:
@@ -41,8 +41,8 @@ class Optimizer(OptimizerBase):
     def load_state_dict(self, state_dict):
         """Take over what `state_dict()` of another optimizer gave; it is copied, and left as it was.
 
-        Options and memory are replaced, parameters stay. Raises ValueError if the groups have other sizes,
-        before anything has changed.
+        Memory is replaced, and so are the options that were saved; an option that was not, and the
+        parameters, stay. Raises ValueError if the groups have other sizes, before anything has changed.
         """
         saved, groups = state_dict["param_groups"], self.param_groups
         sizes, own_sizes = [[len(group["params"]) for group in some] for some in (saved, groups)]
@@ -139,7 +139,7 @@ def adam_update(w, g, m, v, step, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, lar
     >>> w.round(6)
     array([0.99, 0.99])
     """
-    scratch = array_module(w).empty_like(w)            # the only memory that is new
+    scratch = np.empty_like(w)                         # the only memory that is new
     np.subtract(g, m, out=scratch)
     scratch *= 1 - beta1
     m += scratch

@@ -1,5 +1,5 @@
 # Generated from modules/06_optimizers/scheduler_base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 fd9971a6dc37ead78b3e117c98560692dddc744d9a2739f91df6e66134ee7a29  body sha256 6d5bc1a20095da3ec9ecafd0c6f8026bbb1bfbb4704da2329bec072483ba9b1d  # noqa: E501
+# source sha256 8c5c2699a9b53c7a80f860b3d4a05c8aab752eba17cca6949e89a9184de1d181  body sha256 478be2ef1f8b67932f2b14814598b76bce24a5308bb2059f6b862ecffbd02769  # noqa: E501
 """optim.scheduler_base: built in module 06_optimizers."""
 
 import math
@@ -58,7 +58,15 @@ class LRScheduler:
 
     def _update_lr(self, epoch=None):
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-        self._set(self.get_lr())
+        self._set(self._asked())
+
+    def _asked(self):
+        """What `get_lr` gives, which must be a list."""
+        rates = self.get_lr()
+        if not isinstance(rates, (list, tuple)):
+            raise TypeError(f"{type(self).__name__}.get_lr must give a list with one rate for each group, "
+                            f"and gave {rates!r}.")
+        return rates
 
     def _set(self, rates):
         for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
@@ -94,10 +102,10 @@ class PlannedLR(LRScheduler):
         groups = self.optimizer.param_groups
         for group in groups[len(self.base_lrs):]:                          # added since
             self.base_lrs = [*self.base_lrs, group.setdefault("initial_lr", float(group["lr"]))]
-        before = self.base_lrs if self.last_epoch < 0 else self.get_lr()
+        before = self.base_lrs if self.last_epoch < 0 else self._asked()
         self.last_epoch += 1
         self._set([moved(float(group["lr"]), old, new, self.eta_min)
-                   for group, old, new in zip(groups, before, self.get_lr())])
+                   for group, old, new in zip(groups, before, self._asked())])
 
 
 def moved(lr, before, after, floor):
