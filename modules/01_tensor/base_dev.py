@@ -269,14 +269,14 @@ class TensorBase:
 
     # Reading and writing by index
     def __getitem__(self, index):
-        index = _plain(index)
+        index = _spelled_out(_plain(index), self.ndim)
         if isinstance(index, tuple) and _mixed(index):
             first, second = _in_two_steps(index)
             return METHODS["getitem"](METHODS["getitem"](self, first), second)
         return METHODS["getitem"](self, index)
 
     def __setitem__(self, index, value):
-        index, node, wanted = _plain(index), self.node, self.requires_grad
+        index, node, wanted = _spelled_out(_plain(index), self.ndim), self.node, self.requires_grad
         if isinstance(index, tuple) and _mixed(index):
             first, second = _in_two_steps(index)
             METHODS["getitem"](self, first)[second] = value
@@ -452,6 +452,25 @@ def _plain(index):
     if isinstance(index, TensorBase):
         index = index.data
     return int(index) if is_array(index) and not index.ndim and index.dtype.kind in "iu" else index
+
+
+def _spelled_out(index, ndim):
+    """`index` with slices in place of a `...` beside arrays: where it stands for none, NumPy sees a gap."""
+    if not isinstance(index, tuple) or not any(is_array(i) or isinstance(i, list) for i in index):
+        return index
+    dots = [place for place, i in enumerate(index) if i is ...]
+    if len(dots) != 1:
+        return index
+    before, after = index[:dots[0]], index[dots[0] + 1:]
+    missing = ndim - sum([_axes_of(i) for i in before + after])
+    return before + (slice(None),) * missing + after
+
+
+def _axes_of(i):
+    """How many axes one entry of an index takes."""
+    if is_array(i) and i.dtype.kind == "b":
+        return i.ndim
+    return 0 if i is None or isinstance(i, bool) else 1
 
 
 def _mixed(index):

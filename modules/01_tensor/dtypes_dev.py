@@ -50,6 +50,12 @@ def result_type(*inputs):
                 dtype = wider
     return dtype
 
+
+def whole_power(x, p):
+    """Integers x to powers of which some are negative: the fraction is cut off, so 0, or ±1 of ±1."""
+    odd_or_even = np.where(p < 0, p & 1, p)           # all that counts for ±1
+    return x ** odd_or_even * ((p >= 0) | (x == 1) | (x == -1))
+
 # %% [markdown]
 # ## The result of an op, and its errors
 #

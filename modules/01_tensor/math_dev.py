@@ -17,7 +17,7 @@ import numpy as np
 from tinytorch.core import ops
 from tinytorch.core.backend import array_module, is_array
 from tinytorch.core.base import METHODS, method, spelled
-from tinytorch.core.dtypes import bool_, float32, int64
+from tinytorch.core.dtypes import bool_, float32, int64, result_type
 from tinytorch.core.op import op
 from tinytorch.core.tensor import Tensor
 
@@ -196,7 +196,9 @@ def fmax(x, y): return np.fmax(x, y)
 @op(method=True)
 def fmin(x, y): return np.fmin(x, y)
 @op(method=True)
-def atan2(x, y): return np.arctan2(floats(x), floats(y))
+def atan2(x, y):
+    dtype = result_type(x, y)
+    return np.arctan2(x, y, dtype=dtype if dtype.kind == "f" else float32)
 @op(method=True)
 def hypot(x, y): return np.hypot(x, y)
 @op(method=True)
@@ -410,6 +412,8 @@ def std_mean(x, dim=None, correction=1, keepdim=False, unbiased=None):
 def logsumexp(x, dim, keepdim=False):
     """log(sum(exp(x))), without overflow: the largest number is taken out first."""
     x, dim = floats(x), over(x, dim)
+    if not x.size:
+        return np.log(x.sum(axis=dim, keepdims=keepdim))     # of no numbers: log(0)
     top = x.max(axis=dim, keepdims=True)
     top = array_module(x).where(np.isfinite(top), top, 0)
     return np.log(np.exp(x - top).sum(axis=dim, keepdims=keepdim)) + top.reshape(

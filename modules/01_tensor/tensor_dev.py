@@ -35,7 +35,7 @@ from base_dev import (
     this_thread,
     without_tensors,
 )
-from dtypes_dev import float32, settle
+from dtypes_dev import float32, settle, whole_power
 
 
 # %%
@@ -139,7 +139,13 @@ def subtract(x, y, alpha=1): return x - y if alpha == 1 else x - y * alpha
 @op(method=True)
 def divide(x, y): return x / y
 @op(method=True)
-def pow(x, p): return x ** p
+def pow(x, p):
+    try:
+        return x ** p
+    except ValueError:                              # integers, and some of the powers are negative
+        if not is_array(p):
+            raise
+        return whole_power(x, p)
 @op(method=True)
 def negative(x): return -x
 @op(method=True)

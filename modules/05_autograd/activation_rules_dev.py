@@ -27,7 +27,7 @@ from tinytorch.nn.activations import (
     softplus,
     tanh,
 )
-from tinytorch.nn.more_activations import hardtanh_op
+from tinytorch.nn.more_activations import hardsigmoid_op, hardtanh_op
 
 # %% [markdown]
 # ## Corners
@@ -55,6 +55,10 @@ def _(out, x): return lambda g: (through(g, out != 0),)            # out is posi
 def _(out, x, min_val=-1.0, max_val=1.0):
     inside = ~((x <= min_val) | (x >= max_val))                     # as PyTorch: nan is inside
     return lambda g: (through(g, inside),)
+@vjp(hardsigmoid_op)
+def _(out, x):
+    inside = (x > -3) & (x < 3)                                     # as PyTorch: nan is outside
+    return lambda g: (through(g / 6, inside),)
 @vjp(leaky_relu)
 def _(out, x, negative_slope=0.01):
     positive = x > 0

@@ -23,19 +23,22 @@ from tito.lesson import dataset, expect, expect_error, measure, peak_bytes, run_
 import math
 
 import numpy as np
-from optimizer_base_dev import (
-    OptimizerBase,
-    at_least_zero,
-    check_betas,
-    refuse_differentiable,
-    restored,
-    zeros_beside,
-)
+from optimizer_base_dev import OptimizerBase, restored, zeros_beside
 from scheduler_base_dev import RATES, OneCycleBase, PlannedLR
 
-from tinytorch.core.backend import wrote
 from tinytorch.core.op import op
 from tinytorch.core.tensor import Tensor
+
+# %% [markdown]
+# Those were for your code. These are for the parts that are given: classes, tests, measurements.
+
+# %%
+from more_schedulers_dev import SequentialLR, StepLR
+from optimizer_base_dev import at_least_zero, check_betas, refuse_differentiable
+
+from tinytorch.core.backend import manual_seed, wrote
+from tinytorch.nn.layers import Linear
+from tinytorch.nn.losses import cross_entropy
 from tinytorch.nn.parameter import Parameter
 
 
@@ -63,8 +66,6 @@ def fifty_steps():
 # * An **optimizer** knows which arrays: it holds the parameters in groups, and for each parameter what an
 #   update must remember. Most of it is given in `optimizer_base_dev.py`.
 # * A **schedule** changes the size of the step during a run. You write three.
-#
-# (The imports above serve the given parts, too. What you need of them is said in each exercise.)
 #
 # The class `Optimizer` comes first, with two methods that you fill in: `zero_grad` now, `load_state_dict`
 # as exercise 6. What it inherits:
@@ -298,9 +299,9 @@ run_tests(TestSgdUpdate)
 # what momentum knows. (With μ = 1 nothing is ever lost and it never comes to rest: that is what a forgotten
 # `zero_grad` does.)
 #
-# *Nesterov*'s variant steps by g + μ b, where b is already the new one. That is this step's b and in advance
-# what it will contribute to the next one, so the next gradient is taken where momentum is about to carry w. The same three
-# gradients give 0.81, 0.539, 0.1951.
+# *Nesterov*'s variant steps by g + μ b, where b is already the new one. μ b is what momentum would add at
+# the next step anyway; it is added now, so the next gradient is taken where momentum leads, a step ahead. The
+# same three gradients give 0.81, 0.539, 0.1951.
 #
 # Both arrays, `running` (the b) and w, change **in place**, as in exercise 2.
 
@@ -374,8 +375,8 @@ run_tests(TestMomentumUpdate)
 # %% [markdown]
 # With these two, `SGD` is complete (*stochastic* gradient descent: the gradient is of a batch drawn at
 # random). Given. Its first gradient comes in whole, without dampening, as in PyTorch: there is no sum yet
-# that it could be damped against. `wrote(w)` notes that this memory was written: a `backward()` through a graph that was
-# made before the step, and needs the old numbers, is then an error and not a wrong gradient.
+# beside which it could count less. `wrote(w)` notes that this memory was written: a `backward()` through a
+# graph that was made before the step, and needs the old numbers, is then an error and not a wrong gradient.
 
 # %%
 #| export
@@ -825,8 +826,8 @@ class TestOptimizerLoadStateDict:
         fresh = Summing([{"params": [w, b]}, {"params": [c]}], {"lr": 9.})
         state = fresh.state
         fresh.load_state_dict(saved)
-        assert fresh.state is state, "self.state must stay the dictionary it was: clear it and fill it"
-        assert w in state and c in state, "w and c had memory, and have none: are the keys the parameters?"
+        expect(fresh.state is state, True, why="self.state must stay the dictionary that it was: clear it")
+        expect([w in state, c in state], [True, True], why="w and c had memory: are the keys parameters?")
         expect(state[w]["total"], [2.])
         expect(state[c]["total"], [3., 4.], why="c is number 2: numbers go on through the groups")
         expect(state[c]["step"], 1)
@@ -848,7 +849,8 @@ class TestOptimizerLoadStateDict:
         fresh = Summing([leaf([5.])], {"lr": 9., "newer": 4})
         fresh.load_state_dict({"state": {}, "param_groups": [{"lr": 0.5, "params": [0]}]})
         expect(fresh.param_groups[0]["lr"], 0.5)
-        expect(fresh.param_groups[0].get("newer"), 4, why="only the options that were saved are replaced")
+        assert "newer" in fresh.param_groups[0], "only the options that were saved are replaced"
+        expect(fresh.param_groups[0]["newer"], 4)
 
     def test_old_memory(self):
         "What was remembered before is gone"
@@ -1086,8 +1088,6 @@ class TestLinearLRGetLr:
 
     def test_in_sequence(self):
         "Up to the whole rate in 2, there for 2, then a tenth: two schedules, one after the other"
-        from more_schedulers_dev import SequentialLR, StepLR
-
         def make(o):
             return SequentialLR(o, [LinearLR(o, 0.5, total_iters=2), StepLR(o, 2, 0.1)], milestones=[2])
         expect(run_of(make, 5), [0.05, 0.075, 0.1, 0.1, 0.01])
@@ -1108,9 +1108,9 @@ run_tests(TestLinearLRGetLr)
 #      first  ---- largest ------------------------------- last
 # ```
 #
-# 30 % are three steps, 0 to 2, so the top is at 2; the last step is 9. At t = 3, one of the seven steps down is
-# done: the share of this phase is 1/7, and the rate is 1 + (0.000004 - 1)/7 = 0.857. By default the way is
-# half a cosine and no line; `self.anneal(start, end, share)` (given) knows which.
+# 30 % are three steps, 0 to 2, so the top is at 2; the last step is 9. At t = 3, one of the seven steps down
+# is done: the share of this phase is 1/7, and the rate is 1 + (0.000004 - 1)/7 = 0.857. By default the way
+# is half a cosine and no line; `self.anneal(start, end, share)` (given) knows which.
 #
 # The three rates stand in each group, under three names:
 #
@@ -1137,8 +1137,8 @@ run_tests(TestLinearLRGetLr)
 # raise ValueError(f"Tried to step {self.last_epoch} times. The run has ... total_steps = ...")
 # ```
 #
-# (Why `names` is an argument: at a large rate momentum is lowered, along the same curve upside down. The given
-# part calls `get_lr` once more, with the names of three momenta.)
+# (Why `names` is an argument: at a large rate momentum is lowered, along the same curve upside down. The
+# given part calls `get_lr` once more, with the names of three momenta.)
 
 # %%
 #| export optim.schedulers
@@ -1277,8 +1277,6 @@ run_tests(TestXor)
 # 0.013: it counts the newest gradient once more, and 0.019 would explode.) On the right, four schedules.
 
 # %%
-from more_schedulers_dev import SequentialLR, StepLR  # noqa: E402
-
 WAYS = {"SGD": lambda w: SGD(w, lr=0.019), "momentum": lambda w: SGD(w, lr=0.019, momentum=0.9),
         "Nesterov": lambda w: SGD(w, lr=0.013, momentum=0.9, nesterov=True),
         "Adam": lambda w: Adam(w, lr=0.5)}
@@ -1355,14 +1353,14 @@ def what_a_step_costs():
 
 
 # %% [markdown]
-# A step does hardly any arithmetic: it waits for memory, and what counts is how often an array of the size of
-# the weights is read or written. SGD makes one new array, lr g. Adam as one formula makes a dozen
-# temporaries, of which three or four are alive at once at its peak.
+# A step does hardly any arithmetic: it waits for memory, and what counts is how often an array of the size
+# of the weights is read or written. SGD makes one new array, lr g. Adam as one formula makes a dozen
+# temporaries, and at its peak three or four are alive at once: the answer to the second question.
 #
 # Now try this in `adam_update`: one scratch array, `np.empty_like(w)`, made at the start and used for
 # everything (`np.multiply(g, g, out=scratch)`, `scratch *= 1 - beta2`). The tests tell whether it is still
-# Adam, and the next cell what it is worth: one copy, and up to twice as fast. If you leave it as it is, the two
-# rows are about the same.
+# Adam, and the next cell what it is worth: one copy, and up to twice as fast. If you leave it as it is, the
+# two rows are about the same.
 
 # %%
 @measure
@@ -1384,11 +1382,6 @@ def what_is_remembered():
 
 
 # %%
-from tinytorch.core.backend import manual_seed  # noqa: E402
-from tinytorch.nn.layers import Linear  # noqa: E402
-from tinytorch.nn.losses import cross_entropy  # noqa: E402
-
-
 def right_after_training(optimizer_class, lr, times, pictures, labels):
     "The share of right answers on 360 held-out digits after 3 epochs with the loss times a number"
     manual_seed(0)

@@ -143,6 +143,7 @@ SAMPLES = {
     "softplus": [Call(N(2, 3)), Call(N(4), 3., 1.)], "silu": [Call(N(2, 3))],
     "gelu": [Call(N(2, 3)), Call(N(2, 3), "tanh")],
     "hardtanh_op": [Call(N(8)), Call(N(8), -0.5, 0.7)],
+    "hardsigmoid_op": [Call(N(8)), Call(np.array([-4., -1., 2., 5.]))],
     "softmax": [Call(N(2, 3), 1), Call(N(2, 3), 0)],
     "log_softmax": [Call(N(2, 3), -1), Call(N(3, 2), 0)],
     "through": [Call(N(4), B(4))],

@@ -242,3 +242,14 @@ def test_nothing_to_cycle():
 
     with pytest.raises(ValueError, match="cycle_momentum"):
         OneCycleLR(Plain([torch.ones(1, requires_grad=True)]), 1.0, 10)
+
+
+@pytest.mark.parametrize("base", [LRScheduler, CosineAnnealingLR])
+def test_get_lr_gives_a_list(base):
+    """One number is no answer for several groups, and the error names the class and the number"""
+    class Flat(base):
+        def get_lr(self): return 0.25
+
+    options = {"T_max": 4} if base is CosineAnnealingLR else {}
+    with pytest.raises(TypeError, match=r"Flat\.get_lr must give a list.*0\.25"):
+        Flat(optimizer_of(1.0), **options)

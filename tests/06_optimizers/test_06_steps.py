@@ -217,3 +217,13 @@ def test_zero_grad_writes_into_the_memory():
     old = w.grad
     SGD([w]).zero_grad(set_to_none=False)
     assert numbers(old) == [[0.]]
+
+
+def test_zero_grad_of_any_gradient():
+    """What a step would refuse, or turn around, can be forgotten"""
+    w = leaf([1., 2.], [3.])
+    optimizer = SGD([w], maximize=True)
+    optimizer.zero_grad(set_to_none=False)
+    assert numbers(w.grad) == [[0.]]
+    optimizer.zero_grad()
+    assert w.grad is None

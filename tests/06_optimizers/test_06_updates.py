@@ -32,66 +32,64 @@ def plain_adam(w, gradients, lr, beta1, beta2, eps, decay=0.0, amsgrad=False):
 
 
 SHAPES = [(), (1,), (5,), (0, 3), (3, 1), (2, 4), (4, 0, 2), (2, 3, 4)]
-shapes = pytest.mark.parametrize("shape", SHAPES)
 
 
-@shapes
 @pytest.mark.parametrize("decay", [0.0, 0.3])
-def test_sgd(shape, decay):
+def test_sgd(decay):
     """w - lr (g + decay w), written into w; g stays"""
-    w, g = drawn(shape, 1, 2)
-    start, slope = w.copy(), g.copy()
-    sgd_update(w, g, 0.05, decay)
-    np.testing.assert_allclose(w, start - 0.05 * (slope + decay * start), rtol=1e-12)
-    np.testing.assert_array_equal(g, slope)
+    for shape in SHAPES:
+        w, g = drawn(shape, 1, 2)
+        start, slope = w.copy(), g.copy()
+        sgd_update(w, g, 0.05, decay)
+        np.testing.assert_allclose(w, start - 0.05 * (slope + decay * start), rtol=1e-12)
+        np.testing.assert_array_equal(g, slope)
 
 
-@shapes
 @pytest.mark.parametrize("dampening, nesterov", [(0.0, False), (0.0, True), (0.4, False), (0.4, True)])
-def test_momentum(shape, dampening, nesterov):
+def test_momentum(dampening, nesterov):
     """Four steps of the running sum"""
-    w, *gradients = drawn(shape, 2, 5)
-    running, expected, sum_so_far = np.zeros(shape), w.copy(), np.zeros(shape)
-    for g in gradients:
-        momentum_update(w, g, running, 0.1, 0.8, dampening, nesterov)
-        sum_so_far = 0.8 * sum_so_far + (1 - dampening) * g
-        expected = expected - 0.1 * (g + 0.8 * sum_so_far if nesterov else sum_so_far)
-    np.testing.assert_allclose(w, expected, rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(running, sum_so_far, rtol=1e-10, atol=1e-12)
+    for shape in SHAPES:
+        w, *gradients = drawn(shape, 2, 5)
+        running, expected, sum_so_far = np.zeros(shape), w.copy(), np.zeros(shape)
+        for g in gradients:
+            momentum_update(w, g, running, 0.1, 0.8, dampening, nesterov)
+            sum_so_far = 0.8 * sum_so_far + (1 - dampening) * g
+            expected = expected - 0.1 * (g + 0.8 * sum_so_far if nesterov else sum_so_far)
+        np.testing.assert_allclose(w, expected, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(running, sum_so_far, rtol=1e-10, atol=1e-12)
 
 
 options = pytest.mark.parametrize(
     "betas, eps", [((0.9, 0.999), 1e-8), ((0.0, 0.5), 1e-2), ((0.6, 0.0), 1e-8)])
 
 
-def follow(update, shape, amsgrad, betas, eps, decay):
-    """Five steps of `update(w, g, m, v, step, largest)` beside the plain formula"""
-    w, *gradients = drawn(shape, 3, 6)
-    expected = plain_adam(w.copy(), gradients, 0.1, *betas, eps, decay, amsgrad)
-    m, v, largest = np.zeros(shape), np.zeros(shape), np.zeros(shape) if amsgrad else None
-    for t, g in enumerate(gradients, 1):
-        update(w, g, m, v, t, largest)
-    for got, want in zip((w, m, v), expected):
-        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+def follow(update, amsgrad, betas, eps, decay):
+    """Five steps of `update(w, g, m, v, step, largest)` beside the plain formula, in every shape"""
+    for shape in SHAPES:
+        w, *gradients = drawn(shape, 3, 6)
+        expected = plain_adam(w.copy(), gradients, 0.1, *betas, eps, decay, amsgrad)
+        m, v, largest = np.zeros(shape), np.zeros(shape), np.zeros(shape) if amsgrad else None
+        for t, g in enumerate(gradients, 1):
+            update(w, g, m, v, t, largest)
+        for got, want in zip((w, m, v), expected):
+            np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
 
 
-@shapes
 @options
 @pytest.mark.parametrize("amsgrad", [False, True])
-def test_adam(shape, amsgrad, betas, eps):
+def test_adam(amsgrad, betas, eps):
     """Five steps of Adam, with and without amsgrad"""
     def update(w, g, m, v, t, largest): adam_update(w, g, m, v, t, 0.1, *betas, eps, largest)
-    follow(update, shape, amsgrad, betas, eps, 0.0)
+    follow(update, amsgrad, betas, eps, 0.0)
 
 
-@shapes
 @options
 @pytest.mark.parametrize("amsgrad", [False, True])
 @pytest.mark.parametrize("decay", [0.0, 0.2])
-def test_adamw(shape, amsgrad, betas, eps, decay):
+def test_adamw(amsgrad, betas, eps, decay):
     """Five steps of AdamW, with and without amsgrad"""
     def update(w, g, m, v, t, largest): adamw_update(w, g, m, v, t, 0.1, *betas, eps, decay, largest)
-    follow(update, shape, amsgrad, betas, eps, decay)
+    follow(update, amsgrad, betas, eps, decay)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])

@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/activation_rules_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 bd33c44336358ff4d4260d2c0dcc7d640a1948350b56a05550c3a1025e2f3292  body sha256 4d890beea1286d764f3b89f0008a03b3547220be6cf8127d703373e551dbd89e  # noqa: E501
+# source sha256 2bed6d30f4e7d158fb02ac557d1615e82a3ad4b55e01ca4e7c2569bbfeed9298  body sha256 5c96974fc0970e5466570f328be2587c961291b4c3e5fbaa9d4b55991c4cb666  # noqa: E501
 """core.activation_rules: built in module 05_autograd."""
 
 import math
@@ -20,7 +20,7 @@ from tinytorch.nn.activations import (
     softplus,
     tanh,
 )
-from tinytorch.nn.more_activations import hardtanh_op
+from tinytorch.nn.more_activations import hardsigmoid_op, hardtanh_op
 
 __all__ = ["BITS", "gelu_slope", "through"]
 
@@ -42,6 +42,10 @@ def _(out, x): return lambda g: (through(g, out != 0),)            # out is posi
 def _(out, x, min_val=-1.0, max_val=1.0):
     inside = ~((x <= min_val) | (x >= max_val))                     # as PyTorch: nan is inside
     return lambda g: (through(g, inside),)
+@vjp(hardsigmoid_op)
+def _(out, x):
+    inside = (x > -3) & (x < 3)                                     # as PyTorch: nan is outside
+    return lambda g: (through(g / 6, inside),)
 @vjp(leaky_relu)
 def _(out, x, negative_slope=0.01):
     positive = x > 0

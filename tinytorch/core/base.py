@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 de0c08dd5344d9e67b0e58e2cadc550464849cd3681f3cccfb29a8695a2b8748  body sha256 e880471000841b8a976b9c8b6b7c8c537a487a5f779aa335a6a96d50b4810d81  # noqa: E501
+# source sha256 72f6010ff04c208cd259310859f1f70df6a4c2a57f57088dcfae86b52b1581ff  body sha256 e880471000841b8a976b9c8b6b7c8c537a487a5f779aa335a6a96d50b4810d81  # noqa: E501
 """core.base: built in module 01_tensor."""
 
 import functools

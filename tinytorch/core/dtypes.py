@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/dtypes_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 6a3be62751962197eeebc029ee466d4199116f54e1613ae5a3bdfc897d5e4bf7  body sha256 01c2909d65ee75357c45319bff265c59855b6f1788de476d0d139774c89ebf77  # noqa: E501
+# source sha256 cdd6d948cdc04e314b702d30ca0e9d90d8f1b1b7f47b1be790fa2e6dc9f3cbff  body sha256 947acef34428126c8f20e8b95f591ac21e93d1812ba7b621250b483dd135c27e  # noqa: E501
 """core.dtypes: built in module 01_tensor."""
 
 import functools
@@ -10,7 +10,7 @@ from tinytorch.core.backend import device_of, is_array
 
 __all__ = [
     "CATEGORY", "bool_", "explained", "float16", "float32", "float64", "int32", "int64", "int8",
-    "promote_types", "result_type", "settle", "uint8",
+    "promote_types", "result_type", "settle", "uint8", "whole_power",
 ]
 
 
@@ -48,6 +48,12 @@ def result_type(*inputs):
             if dtype is bool_ or CATEGORY[wider.kind] > CATEGORY[dtype.kind]:
                 dtype = wider
     return dtype
+
+
+def whole_power(x, p):
+    """Integers x to powers of which some are negative: the fraction is cut off, so 0, or ±1 of ±1."""
+    odd_or_even = np.where(p < 0, p & 1, p)           # all that counts for ±1
+    return x ** odd_or_even * ((p >= 0) | (x == 1) | (x == -1))
 
 
 def settle(array, arrays, promote=True):

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/math_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 67e000bbcf1090f1af03b8a8046a7bc54bc859a59768c3c606cd93b80992095a  body sha256 8a593c7dea20b1447054652f9278e52a242b60224cba75212bad39ef90b7ca76  # noqa: E501
+# source sha256 4b8b58b7e73e1a5f6cfbd9ffc0cd234c0e099ab69bec8c5f962d327937454c75  body sha256 064954447e774015dee73fefcee099bf30267d87b50eec7ee6a2fe70cdfe6c3a  # noqa: E501
 """core.math: built in module 01_tensor."""
 
 import numpy as np
@@ -7,7 +7,7 @@ import numpy as np
 from tinytorch.core import ops
 from tinytorch.core.backend import array_module, is_array
 from tinytorch.core.base import METHODS, method
-from tinytorch.core.dtypes import bool_, float32, int64
+from tinytorch.core.dtypes import bool_, float32, int64, result_type
 from tinytorch.core.op import op
 
 __all__ = [
@@ -168,7 +168,9 @@ def fmax(x, y): return np.fmax(x, y)
 @op(method=True)
 def fmin(x, y): return np.fmin(x, y)
 @op(method=True)
-def atan2(x, y): return np.arctan2(floats(x), floats(y))
+def atan2(x, y):
+    dtype = result_type(x, y)
+    return np.arctan2(x, y, dtype=dtype if dtype.kind == "f" else float32)
 @op(method=True)
 def hypot(x, y): return np.hypot(x, y)
 @op(method=True)

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/tensor_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 2dfff8ce9da1042a87f1eaebc623a3d3b1c5bf6721800218bc02127c4846a729  body sha256 cb6f207a20205a5a66c0bad7fdf264560048f7e43cf78719752c851c70769629  # noqa: E501
+# source sha256 5d89683f5dabb2a81d8638c7262c521fa5b5d05f0c628d93a789aab60287b7a4  body sha256 cb6f207a20205a5a66c0bad7fdf264560048f7e43cf78719752c851c70769629  # noqa: E501
 """core.op: built in module 01_tensor."""
 
 from tinytorch.core.base import METHODS, OpBase, this_thread

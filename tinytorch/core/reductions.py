@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/math_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 67e000bbcf1090f1af03b8a8046a7bc54bc859a59768c3c606cd93b80992095a  body sha256 0b7087730aac3af12370fc8921131725865efa9d4dffb88f53204494d19dba3a  # noqa: E501
+# source sha256 4b8b58b7e73e1a5f6cfbd9ffc0cd234c0e099ab69bec8c5f962d327937454c75  body sha256 88219aad66458c5c9abb6b0d528bccda8ce9e63c560cad6e93b39e992fb20359  # noqa: E501
 """core.reductions: built in module 01_tensor."""
 
 import math
@@ -60,6 +60,8 @@ def std_mean(x, dim=None, correction=1, keepdim=False, unbiased=None):
 def logsumexp(x, dim, keepdim=False):
     """log(sum(exp(x))), without overflow: the largest number is taken out first."""
     x, dim = floats(x), over(x, dim)
+    if not x.size:
+        return np.log(x.sum(axis=dim, keepdims=keepdim))     # of no numbers: log(0)
     top = x.max(axis=dim, keepdims=True)
     top = array_module(x).where(np.isfinite(top), top, 0)
     return np.log(np.exp(x - top).sum(axis=dim, keepdims=keepdim)) + top.reshape(

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/tensor_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 2dfff8ce9da1042a87f1eaebc623a3d3b1c5bf6721800218bc02127c4846a729  body sha256 254a93e41bd4d25f4dbeeb3aef14c3799db0691992154773926ae60376ced589  # noqa: E501
+# source sha256 5d89683f5dabb2a81d8638c7262c521fa5b5d05f0c628d93a789aab60287b7a4  body sha256 254a93e41bd4d25f4dbeeb3aef14c3799db0691992154773926ae60376ced589  # noqa: E501
 """core.tensor: built in module 01_tensor."""
 
 import numpy as np

@@ -1,5 +1,5 @@
 # Generated from modules/02_activations/more_activations_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 5ab5ec8ede1c816ed7a2a436ed9b5243077573b1fd8890331ed0bb3b60dbdb71  body sha256 c2c0aabda850342ecb5029f323991102ea84b8e49dfd47a7cba8f555cc919a23  # noqa: E501
+# source sha256 dec7780631ed47c89932e29aeb1f0f9a3f6e7e0e7a2416f3c1e59353c9435ef0  body sha256 07d731294b2346ee09e26e9b802044b0c5f905f47e11e296ab86a71d5fb7cf28  # noqa: E501
 """nn.more_activations: built in module 02_activations."""
 
 import functools
@@ -18,9 +18,9 @@ from tinytorch.nn.activations import silu as silu_op
 from tinytorch.nn.floats import kind_of, refuse_bools, refuse_integers
 
 __all__ = [
-    "bent_below", "celu", "elu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
-    "hardtanh_op", "leaky_relu", "logsigmoid", "may_write", "mish", "prelu", "relu", "relu6",
-    "selu", "silu", "softmin", "softshrink", "softsign", "tanhshrink", "threshold",
+    "bent_below", "celu", "elu", "glu", "hardshrink", "hardsigmoid", "hardsigmoid_op", "hardswish",
+    "hardtanh", "hardtanh_op", "leaky_relu", "logsigmoid", "may_write", "mish", "prelu", "relu",
+    "relu6", "selu", "silu", "softmin", "softshrink", "softsign", "tanhshrink", "threshold",
 ]
 
 
@@ -70,11 +70,14 @@ def relu6(input):
     return hardtanh_op(input, 0.0, 6.0)
 
 
-@may_write
-def hardsigmoid(input):
+@op
+def hardsigmoid_op(x):
     """A sigmoid made of three straight lines: 0 below -3, 1 above 3."""
-    refuse_integers("hardsigmoid", input)
-    return relu6(input + 3) / 6
+    refuse_integers("hardsigmoid", x)
+    return np.minimum(np.maximum(x + 3, 0), 6) / 6
+
+
+hardsigmoid = may_write(hardsigmoid_op)
 
 
 @may_write

@@ -1,5 +1,5 @@
 # Generated from modules/06_optimizers/optimizers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 461a7a11c5a5d9f62db590ebfe9f289db21b8ec9f27ef5c86f7581ed0b0d4650  body sha256 da16b1bad9036c3c313f4903e8c06a6337721618de56b86dbc5e007142ad5e67  # noqa: E501
+# source sha256 2bee1b70eab52952aadb3bbfe07d3769c3e84d8cd9e81cdd80406c5dccc9ae2b  body sha256 da16b1bad9036c3c313f4903e8c06a6337721618de56b86dbc5e007142ad5e67  # noqa: E501
 """optim.optimizers: built in module 06_optimizers."""
 
 import math

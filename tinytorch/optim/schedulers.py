@@ -1,5 +1,5 @@
 # Generated from modules/06_optimizers/optimizers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 461a7a11c5a5d9f62db590ebfe9f289db21b8ec9f27ef5c86f7581ed0b0d4650  body sha256 5f38decd38c175e022118f5a4caa8dfe89f93823479db41c5793eefd5faa3b89  # noqa: E501
+# source sha256 2bee1b70eab52952aadb3bbfe07d3769c3e84d8cd9e81cdd80406c5dccc9ae2b  body sha256 5f38decd38c175e022118f5a4caa8dfe89f93823479db41c5793eefd5faa3b89  # noqa: E501
 """optim.schedulers: built in module 06_optimizers."""
 
 import math
