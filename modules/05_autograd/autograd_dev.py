@@ -897,8 +897,11 @@ def gradients(out, gradient=None, retain_graph=False, create_graph=False, oldest
     if oldest < math.inf:
         nodes = takewhile(lambda node: node.order <= oldest, nodes)
     if not create_graph:
-        with no_grad():
+        previous = record_with(None)                   # no_grad(), without the cost of a context manager
+        try:
             return walk(nodes, out.node, gradient.data, retain_graph)
+        finally:
+            record_with(previous)
     nodes = list(nodes)
     for node in nodes:
         if any(is_array(saved) and saved.dtype.kind == "f" for saved in saved_in(node.pull)):
@@ -921,7 +924,7 @@ def add_to_leaves(found, create_graph=False):
             if isinstance(g, Tensor):                      # recorded in higher_order(): drop the history
                 g = g.data
             g = g if leaf.grad is None else leaf.grad.data + g
-            leaf.grad = Tensor._of(array_module(g).array(g))       # a copy, since g may be shared
+            leaf.grad = Tensor._of(g.copy() if g.ndim else array_module(g).array(g))   # g may be shared
 
 
 # %% [markdown]

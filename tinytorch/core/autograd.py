@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 94855ee00b36644ad2d0caf2f5e15662e9a12ece0036515815702f5023e96247  body sha256 f338fdf9ed03fd55f16dd6828e57bd1bc4cc1d83ac0ec37cb59041f9bcf21e69  # noqa: E501
+# source sha256 5b530f12621dc65ae3601d110325900dd05b5ad89916d106ccc7d206c63b2734  body sha256 f9d54159252c03a58f2fd3bf2d50398ace612cbc797fb306cdb63c8275e3ae82  # noqa: E501
 """core.autograd: built in module 05_autograd."""
 
 import math
@@ -184,8 +184,11 @@ def gradients(out, gradient=None, retain_graph=False, create_graph=False, oldest
     if oldest < math.inf:
         nodes = takewhile(lambda node: node.order <= oldest, nodes)
     if not create_graph:
-        with no_grad():
+        previous = record_with(None)                   # no_grad(), without the cost of a context manager
+        try:
             return walk(nodes, out.node, gradient.data, retain_graph)
+        finally:
+            record_with(previous)
     nodes = list(nodes)
     for node in nodes:
         if any(is_array(saved) and saved.dtype.kind == "f" for saved in saved_in(node.pull)):
@@ -208,7 +211,7 @@ def add_to_leaves(found, create_graph=False):
             if isinstance(g, Tensor):                      # recorded in higher_order(): drop the history
                 g = g.data
             g = g if leaf.grad is None else leaf.grad.data + g
-            leaf.grad = Tensor._of(array_module(g).array(g))       # a copy, since g may be shared
+            leaf.grad = Tensor._of(g.copy() if g.ndim else array_module(g).array(g))   # g may be shared
 
 
 def record(op, inputs, arrays, params, result, out):

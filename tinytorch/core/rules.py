@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 94855ee00b36644ad2d0caf2f5e15662e9a12ece0036515815702f5023e96247  body sha256 806b5f23e561200c0a28faf86bd2081bcc603b139de820b26993d39825816217  # noqa: E501
+# source sha256 5b530f12621dc65ae3601d110325900dd05b5ad89916d106ccc7d206c63b2734  body sha256 806b5f23e561200c0a28faf86bd2081bcc603b139de820b26993d39825816217  # noqa: E501
 """core.rules: built in module 05_autograd."""
 
 import math
