@@ -897,11 +897,8 @@ def gradients(out, gradient=None, retain_graph=False, create_graph=False, oldest
     if oldest < math.inf:
         nodes = takewhile(lambda node: node.order <= oldest, nodes)
     if not create_graph:
-        previous = record_with(None)                   # no_grad(), without the cost of a context manager
-        try:
+        with no_grad():
             return walk(nodes, out.node, gradient.data, retain_graph)
-        finally:
-            record_with(previous)
     nodes = list(nodes)
     for node in nodes:
         if any(is_array(saved) and saved.dtype.kind == "f" for saved in saved_in(node.pull)):

@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 5b530f12621dc65ae3601d110325900dd05b5ad89916d106ccc7d206c63b2734  body sha256 f9d54159252c03a58f2fd3bf2d50398ace612cbc797fb306cdb63c8275e3ae82  # noqa: E501
+# source sha256 f7c0284e867f319b05478cd25bafb56b4a6abef843e37888e1e6c585be2f1900  body sha256 8b7a9b48cbf3a0d19e1358136d5fcdb617fd93fbf2f5b45118b3baf8ef70d5c3  # noqa: E501
 """core.autograd: built in module 05_autograd."""
 
 import math
@@ -184,11 +184,8 @@ def gradients(out, gradient=None, retain_graph=False, create_graph=False, oldest
     if oldest < math.inf:
         nodes = takewhile(lambda node: node.order <= oldest, nodes)
     if not create_graph:
-        previous = record_with(None)                   # no_grad(), without the cost of a context manager
-        try:
+        with no_grad():
             return walk(nodes, out.node, gradient.data, retain_graph)
-        finally:
-            record_with(previous)
     nodes = list(nodes)
     for node in nodes:
         if any(is_array(saved) and saved.dtype.kind == "f" for saved in saved_in(node.pull)):
