@@ -1331,6 +1331,8 @@ def the_best_step():
 # print(x.grad)                          # tensor([2., 4.])
 # ```
 #
+# To look at a graph: `from tinytorch.viz.graph import graph_text, draw_graph`, before you call backward.
+#
 # Module 06 reads `.grad`; modules 09 and 11 to 13 put a rule beside each op they add; the profiler of
 # module 14 is another recorder.
 #

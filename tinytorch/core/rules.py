@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/autograd_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 f7c0284e867f319b05478cd25bafb56b4a6abef843e37888e1e6c585be2f1900  body sha256 806b5f23e561200c0a28faf86bd2081bcc603b139de820b26993d39825816217  # noqa: E501
+# source sha256 1706122be39dfb96503994e7313530a4db4aba276fd04cb0504d3b4296e676a9  body sha256 806b5f23e561200c0a28faf86bd2081bcc603b139de820b26993d39825816217  # noqa: E501
 """core.rules: built in module 05_autograd."""
 
 import math
