@@ -11,6 +11,8 @@ import tinytorch as torch
 from tinytorch.core.op import Op
 from tinytorch.nn import activations as F
 
+from .support import same
+
 inf, nan = math.inf, math.nan
 NUMBERS = [-9.0, -2.0, -1.0, -0.3, 0.0, 0.3, 0.5, 1.0, 2.0, 9.0]
 
@@ -31,15 +33,6 @@ ELEMENTWISE = {
     "gelu, tanh form": (lambda x: F.gelu(x, approximate="tanh"), tanh_form),
 }
 each = pytest.mark.parametrize("f, formula", ELEMENTWISE.values(), ids=ELEMENTWISE)
-
-
-def same(got, expected, dtype=None, rtol=2e-6, atol=2e-7):
-    """`got` is a tensor of this dtype with these numbers in this shape; nan equals nan."""
-    assert isinstance(got, torch.Tensor), f"expected a tensor, got {type(got).__name__}"
-    expected = np.asarray(expected)
-    assert got.shape == expected.shape, f"expected shape {expected.shape}, got {got.shape}"
-    assert dtype is None or str(got.dtype) == dtype, f"expected {dtype}, got {got.dtype}"
-    np.testing.assert_allclose(got.numpy(), expected, rtol, atol)
 
 
 def columns(shape, dim):

@@ -7,6 +7,8 @@ import pytest
 import tinytorch as torch
 from tinytorch.nn import more_activations as F
 
+from .support import same
+
 inf, nan = math.inf, math.nan
 NUMBERS = [-9.0, -3.5, -1.0, -0.5, -0.2, 0.0, 0.2, 0.5, 1.0, 2.0, 7.0]
 ALPHA, SCALE = 1.6732632423543772, 1.0507009873554805
@@ -43,15 +45,6 @@ FORMULAS = {
               lambda x: x if x > 0 else 0.25 * x),
 }
 each = pytest.mark.parametrize("f, formula", FORMULAS.values(), ids=FORMULAS)
-
-
-def same(got, expected, dtype=None, rtol=2e-6, atol=2e-7):
-    """`got` is a tensor of this dtype with these numbers in this shape; nan equals nan."""
-    assert isinstance(got, torch.Tensor), f"expected a tensor, got {type(got).__name__}"
-    expected = np.asarray(expected)
-    assert got.shape == expected.shape, f"expected shape {expected.shape}, got {got.shape}"
-    assert dtype is None or str(got.dtype) == dtype, f"expected {dtype}, got {got.dtype}"
-    np.testing.assert_allclose(got.numpy(), expected, rtol, atol)
 
 
 @each
