@@ -51,9 +51,9 @@ atexit.register(_leave)
 
 
 def _run_group(group: type) -> bool:
-    title = _first_line(group.__doc__) or group.__name__
+    title = first_line(group.__doc__) or group.__name__
     console.say(f"Unit Test: {title}...")
-    methods = _methods(group)
+    methods = methods_of(group)
     waiting, ended = Counter(), Counter()  # what an error says -> how many checks end with it
     passed = sum(_run_check(group, name, methods[name], waiting, ended) for name in methods)
     for message, count in waiting.items():
@@ -71,7 +71,12 @@ def _run_group(group: type) -> bool:
     return whole
 
 
-def _methods(group: type) -> dict:
+def sentence_of(name: str, doc: str | None) -> str:
+    """What a check says: its docstring, or its name in words."""
+    return first_line(doc) or name.removeprefix("test_").replace("_", " ")
+
+
+def methods_of(group: type) -> dict:
     return {
         name: value
         for base in reversed(group.__mro__)
@@ -81,7 +86,7 @@ def _methods(group: type) -> dict:
 
 
 def _run_check(group: type, name: str, method, waiting: Counter, ended: Counter) -> bool:
-    sentence = _first_line(method.__doc__) or name.removeprefix("test_").replace("_", " ")
+    sentence = sentence_of(name, method.__doc__)
     try:
         instance = group()
         if hasattr(instance, "setup_method"):
@@ -148,7 +153,7 @@ def _shown(file: str) -> str:
     return "/".join(parts[-3:]) if parts[-3:-2] == ["modules"] else os.path.relpath(file)
 
 
-def _first_line(doc: str | None) -> str:
+def first_line(doc: str | None) -> str:
     return " ".join((doc or "").split("\n\n")[0].split())
 
 

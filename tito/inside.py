@@ -21,7 +21,7 @@ import types
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tito.checks import _first_line, _methods, unwritten_behind
+from tito.checks import first_line, methods_of, sentence_of, unwritten_behind
 from tito.explain import explain
 from tito.results import FAILED, PASSED, SKIPPED, UNWRITTEN
 
@@ -76,10 +76,10 @@ def _statements(text: str, file: str, module, tell: Tell, alarm: Callable) -> bo
 
 def _group(cls: type, tell: Tell, alarm: Callable) -> bool:
     whole = True
-    for name, method in _methods(cls).items():
+    for name, method in methods_of(cls).items():
         about = dict(group=cls.__name__, name=name,
-                     title=_first_line(cls.__doc__) or cls.__name__,
-                     sentence=_first_line(method.__doc__) or _spoken(name))
+                     title=first_line(cls.__doc__) or cls.__name__,
+                     sentence=sentence_of(name, method.__doc__))
         tell("start", **about)
         alarm()
         with _watched() as seen:
@@ -89,10 +89,6 @@ def _group(cls: type, tell: Tell, alarm: Callable) -> bool:
         tell("check", **about, **_account(seen))
         whole = whole and seen.error is None
     return whole
-
-
-def _spoken(name: str) -> str:
-    return name.removeprefix("test_").replace("_", " ")
 
 
 @contextlib.contextmanager
@@ -169,7 +165,7 @@ class _Reporter:
             about = dict(group=os.path.relpath(item.path, self.root).replace(os.sep, "/"),
                          name=item.nodeid.partition("::")[2])
             doc = getattr(getattr(item, "function", None), "__doc__", None)
-            sentence = _first_line(doc) or _spoken(about["name"].rpartition("::")[2])
+            sentence = sentence_of(about["name"].rpartition("::")[2], doc)
             self.about[item.nodeid] = about | dict(sentence=sentence)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:

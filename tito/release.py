@@ -4,7 +4,6 @@ import ast
 import json
 import os
 import re
-import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +12,12 @@ from tito import export, stubs
 from tito.errors import TitoError
 from tito.source import SOLUTION, parse, read_percent, regions, strip
 from tito.targets import read_dev, read_module
-from tito.workspace import Module, Workspace, read_text, write_text
+from tito.workspace import Module, Workspace, copy_over, read_text, write_text
 
 TELLING = 20  # characters from which a line of a solution would give it away
 _SAYS_LITTLE = re.compile(r"(raise|import|from|assert)\b|.*:$")  # a loop's head, an error
 _LESSON_FILES = (".png", ".svg", ".jpg", ".gif", ".csv", ".txt", ".json", ".html")
 _AUTHORS_FILES = ("equivalent_mutants.txt",)  # they quote solutions
-_CACHES = shutil.ignore_patterns("__pycache__", ".*", "*.pyc")
 
 IGNORED = """\
 __pycache__/
@@ -83,8 +81,8 @@ def _fill(source: Workspace, course: Workspace, start: int) -> None:
         _tests(source, course, module)
         _nothing_leaks(course, module, solutions)
     for name in ("conftest.py", "__init__.py"):
-        _copy(source.root / "tests" / name, course.root / "tests" / name)
-    _copy(source.root / "datasets", course.root / "datasets")
+        copy_over(source.root / "tests" / name, course.root / "tests" / name)
+    copy_over(source.root / "datasets", course.root / "datasets")
     _package(source, course, start)
     first = next((m for m in source.modules if m.number >= start), None)
     if first is None:
@@ -98,14 +96,6 @@ def _fill(source: Workspace, course: Workspace, start: int) -> None:
     write_text(course.state / "course.json", json.dumps(made, indent=2) + "\n")
 
 
-def _copy(source: Path, to: Path) -> None:
-    if source.is_dir():
-        shutil.copytree(source, to, ignore=_CACHES)
-    elif source.is_file():
-        to.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(source, to)
-
-
 # The lessons and their tests
 
 
@@ -117,7 +107,7 @@ def _module(source: Workspace, course: Workspace, module: Module) -> list[Soluti
         if path.name in _AUTHORS_FILES:
             continue
         if path.name in ("ABOUT.md", "HINTS.md") or path.suffix.lower() in _LESSON_FILES:
-            _copy(path, to / path.name)
+            copy_over(path, to / path.name)
     found: list[Solution] = []
     for path in module.dev_files:
         dev = read_dev(source, path)
@@ -182,7 +172,7 @@ def _tests(source: Workspace, course: Workspace, module: Module) -> None:
             _parses(text, label)
             write_text(to, text)
         else:
-            _copy(path, to)
+            copy_over(path, to)
 
 
 # The package
@@ -201,7 +191,7 @@ def _package(source: Workspace, course: Workspace, start: int) -> None:
         inner = path.relative_to(source.package)
         hidden = any(part.startswith(".") or part == "__pycache__" for part in inner.parts)
         if path.is_file() and inner not in targets and not hidden and not _is_built(path):
-            _copy(path, course.package / inner)
+            copy_over(path, course.package / inner)
 
 
 def _stubs(source: Workspace, module: Module) -> dict[Path, str]:

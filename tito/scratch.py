@@ -9,9 +9,7 @@ from importlib.util import cache_from_source
 from pathlib import Path
 
 from tito import export
-from tito.workspace import Module, Workspace, write_text
-
-_CACHES = shutil.ignore_patterns("__pycache__", ".*_cache", ".hypothesis", ".ipynb_checkpoints")
+from tito.workspace import Module, Workspace, copy_over, write_text
 
 
 @contextmanager
@@ -21,20 +19,12 @@ def scratch_course(workspace: Workspace, modules: Iterable[Module]) -> Iterator[
         copy = replace(workspace, root=Path(folder).resolve())
         shutil.copytree(workspace.package, copy.package)  # compiled files too: it starts sooner
         for module in modules:
-            _copy(module.folder, copy.modules_folder / module.name)
-            _copy(workspace.tests(module), copy.root / "tests" / module.name)
+            copy_over(module.folder, copy.modules_folder / module.name)
+            copy_over(workspace.tests(module), copy.root / "tests" / module.name)
         for shared in ("conftest.py", "__init__.py"):
-            _copy(workspace.root / "tests" / shared, copy.root / "tests" / shared)
-        _copy(workspace.root / "datasets", copy.root / "datasets")
+            copy_over(workspace.root / "tests" / shared, copy.root / "tests" / shared)
+        copy_over(workspace.root / "datasets", copy.root / "datasets")
         yield copy
-
-
-def _copy(source: Path, to: Path) -> None:
-    if source.is_dir():
-        shutil.copytree(source, to, ignore=_CACHES)
-    elif source.is_file():
-        to.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(source, to)
 
 
 def export_afresh(course: Workspace, module: Module) -> None:

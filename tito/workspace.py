@@ -212,6 +212,17 @@ def read_text(path: Path) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def copy_over(source: Path, to: Path) -> None:
+    """Copies a file, or a folder without caches and hidden files; nothing where there is neither."""
+    import shutil
+
+    if source.is_dir():
+        shutil.copytree(source, to, ignore=shutil.ignore_patterns("__pycache__", ".*", "*.pyc"))
+    elif source.is_file():
+        to.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, to)
+
+
 def write_text(path: Path, text: str) -> bool:
     """Writes the file in one step, so that nobody ever sees half of it; False if it was equal."""
     import os

@@ -104,14 +104,16 @@ class OpBase:
         self.name, self.forward, self.kernels = forward.__name__, forward, {}
         self.keeps, self.outputs, self.view, self.promote = keeps, outputs, view, promote
 
+    @functools.cached_property
+    def signature(self): return inspect.signature(self.forward)      # slow, so looked at only once
+
     def bind(self, inputs, params):
         """NumPy's keywords become PyTorch's; a tensor given by keyword takes its position."""
         params = {_SPELLINGS.get(name, name): value for name, value in params.items()}
         if "input" in params or "other" in params or any(
                 isinstance(value, TensorBase) for value in params.values()):
-            names = list(inspect.signature(self.forward).parameters)
-            spelled = dict(zip(("input", "other"), names))
-            bound = inspect.signature(self.forward).bind(
+            spelled = dict(zip(("input", "other"), self.signature.parameters))
+            bound = self.signature.bind(
                 *inputs, **{spelled.get(name, name): value for name, value in params.items()})
             bound.apply_defaults()
             return bound.args, bound.kwargs

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 72f6010ff04c208cd259310859f1f70df6a4c2a57f57088dcfae86b52b1581ff  body sha256 e880471000841b8a976b9c8b6b7c8c537a487a5f779aa335a6a96d50b4810d81  # noqa: E501
+# source sha256 a4b6786a60d4d4b2f46c9f5e52811257c530afd2c48ab2321963de539b90e3e0  body sha256 4fc18516c5d91eb9d019a228d3f3c057d360dbf9daa0c507396f389fc34742b2  # noqa: E501
 """core.base: built in module 01_tensor."""
 
 import functools
@@ -89,14 +89,16 @@ class OpBase:
         self.name, self.forward, self.kernels = forward.__name__, forward, {}
         self.keeps, self.outputs, self.view, self.promote = keeps, outputs, view, promote
 
+    @functools.cached_property
+    def signature(self): return inspect.signature(self.forward)      # slow, so looked at only once
+
     def bind(self, inputs, params):
         """NumPy's keywords become PyTorch's; a tensor given by keyword takes its position."""
         params = {_SPELLINGS.get(name, name): value for name, value in params.items()}
         if "input" in params or "other" in params or any(
                 isinstance(value, TensorBase) for value in params.values()):
-            names = list(inspect.signature(self.forward).parameters)
-            spelled = dict(zip(("input", "other"), names))
-            bound = inspect.signature(self.forward).bind(
+            spelled = dict(zip(("input", "other"), self.signature.parameters))
+            bound = self.signature.bind(
                 *inputs, **{spelled.get(name, name): value for name, value in params.items()})
             bound.apply_defaults()
             return bound.args, bound.kwargs
