@@ -76,6 +76,11 @@ def wants_singular_values(sample):
                                                     or isinstance(dims, tuple) and len(dims) == 2))
 
 
+def names_a_place_twice(sample):
+    """Among the indices (N, C, ...) of one channel two are equal."""
+    return any(len(row.unique()) < len(row) for row in sample.args[0].flatten(2).flatten(0, 1))
+
+
 def always(sample): return True
 
 
@@ -101,6 +106,11 @@ EXCLUSIONS = [
               "scatter only adds: PyTorch has no gradient for its products and deprecates them."),
     Exclusion("norm linalg.norm linalg.matrix_norm", wants_singular_values,
               "There is no singular value decomposition."),
+    Exclusion("nn.functional.max_unpool1d nn.functional.max_unpool2d", names_a_place_twice,
+              "Of several numbers for one place the last one stays, and it alone has a gradient; "
+              "PyTorch gives one to all.", "gradients"),
+    Exclusion("nn.functional.batch_norm", lambda sample: sample.input.dim() < 2,
+              "A vector has no dimension for channels, also an empty one."),
     Exclusion("float", always, "float32 cannot see a step of 1e-6.", "differences"),
     Exclusion("half", always, "float16 cannot see a step of 1e-6.", "differences"),
 ]

@@ -28,6 +28,16 @@ EXPECTED = """
     nn.functional.huber_loss nn.functional.binary_cross_entropy
     nn.functional.binary_cross_entropy_with_logits nn.functional.cross_entropy
     nn.functional.nll_loss nn.functional.kl_div
+    nn.functional.conv1d nn.functional.conv2d
+    nn.functional.conv_transpose1d nn.functional.conv_transpose2d
+    nn.functional.max_pool1d nn.functional.max_pool2d
+    nn.functional.avg_pool1d nn.functional.avg_pool2d
+    nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d
+    nn.functional.adaptive_max_pool1d nn.functional.adaptive_max_pool2d
+    nn.functional.max_unpool1d nn.functional.max_unpool2d nn.functional.unfold
+    nn.functional.batch_norm nn.functional.group_norm nn.functional.instance_norm
+    nn.functional.interpolate nn.functional.pad
+    nn.functional.pixel_shuffle nn.functional.pixel_unshuffle nn.functional.dropout2d
 """.split()
 
 # Operations with many samples that differ in little: at most so many are run, evenly chosen.
@@ -36,6 +46,7 @@ LIMIT = 300
 # Random or uninitialised results: shape and dtype are compared, numbers are not.
 NO_VALUES = {"empty_like", "empty", "new_empty", "rand_like", "randn_like", "randn", "randint_like",
              "randint", "multinomial", "normal", "bernoulli", "nn.functional.dropout",
+             "nn.functional.dropout2d", "nn.functional.dropout3d",
              "cauchy", "exponential", "geometric", "log_normal", "uniform"}
 
 # Which of several equal elements comes first is not defined, unless stable=True asks for it: for
@@ -45,7 +56,9 @@ TIES = {"sort": 0, "argsort": 0, "median": 0, "topk": 1, "kthvalue": 1}
 # Wider float32 tolerances than assert_close's (1.3e-6, 1e-5), and why.
 # Sums of products: terms reach 81 and nearly cancel, and no two libraries add in the same order.
 TOLERANCES = dict.fromkeys(
-    "matmul __rmatmul__ mm bmm mv addmm addmv addbmm baddbmm einsum nn.functional.linear".split(),
+    "matmul __rmatmul__ mm bmm mv addmm addmv addbmm baddbmm einsum nn.functional.linear "
+    "nn.functional.conv1d nn.functional.conv2d nn.functional.conv_transpose1d "
+    "nn.functional.conv_transpose2d".split(),
     {"rtol": 1.3e-6, "atol": 5e-5})
 # The gradient of y ** x is a product of a power and a logarithm, each rounded to float32.
 TOLERANCES |= dict.fromkeys("pow __rpow__ float_power".split(), {"rtol": 5e-6, "atol": 1e-5})
@@ -106,5 +119,6 @@ def _as_it_is(name):
 
 
 for _name in ("randn", "randn_like", "rand_like", "randint", "randint_like", "multinomial",
-              "bernoulli", "nn.functional.dropout", "nn.functional.scaled_dot_product_attention"):
+              "bernoulli", "nn.functional.dropout", "nn.functional.dropout2d",
+              "nn.functional.dropout3d", "nn.functional.scaled_dot_product_attention"):
     _as_it_is(_name)

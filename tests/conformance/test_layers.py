@@ -8,7 +8,11 @@ from .frameworks import FRAMEWORK, PyTorch
 JUDGE = PyTorch()
 LAYERS = ["Identity", "Flatten", "Unflatten", "Linear", "ReLU", "LeakyReLU", "ELU", "ReLU6",
           "Hardswish", "Hardtanh", "Sigmoid", "LogSigmoid", "Softplus", "Tanh", "GELU", "SiLU",
-          "Softmax", "LogSoftmax"]
+          "Softmax", "LogSoftmax", "Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d",
+          "MaxPool1d", "MaxPool2d", "AvgPool1d", "AvgPool2d", "AdaptiveAvgPool1d",
+          "AdaptiveAvgPool2d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "BatchNorm1d",
+          "BatchNorm2d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d", "ZeroPad2d",
+          "ConstantPad2d", "ReflectionPad2d", "ReplicationPad2d", "Upsample", "Unfold", "Fold"]
 OFFERED = [name for name in modules.offered(LAYERS) if not name.endswith("Loss")]
 
 

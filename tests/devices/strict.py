@@ -345,10 +345,13 @@ def install(monkeypatch):
     functions = {name: _function(getattr(np, name)) for name in FUNCTIONS}
     created = {name: _created(getattr(np, name)) for name in CREATION}
     linalg = _module("cupy.linalg", qr=_function(np.linalg.qr), norm=_function(np.linalg.norm))
+    tricks = _module("cupy.lib.stride_tricks", as_strided=_function(
+        lambda x, shape=None, strides=None: np.lib.stride_tricks.as_strided(x, shape, strides)))
     cupy = _module("cupy", **functions | created | dict(
         ndarray=ndarray, array=array, asarray=asarray, indices=indices, searchsorted=searchsorted,
         may_share_memory=lambda a, b: bool(np.may_share_memory(a._host, b._host)), newaxis=None,
-        linalg=linalg, random=_module("cupy.random", default_rng=Generator),
+        lib=_module("cupy.lib", stride_tricks=tricks), linalg=linalg,
+        random=_module("cupy.random", default_rng=Generator),
         cuda=_module("cupy.cuda", Device=Device, is_available=lambda: True)))
     special = _module("cupyx.scipy.special", erf=_function(
         lambda x: np.vectorize(math.erf, otypes=[x.dtype])(x) if x.size else x.copy()))

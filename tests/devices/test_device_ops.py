@@ -21,7 +21,7 @@ LOOKS = {"gather", "binary_cross_entropy"}
 
 def there(x, device):
     """x on the device, if it is an array; indices in a tuple as arrays of it."""
-    if isinstance(x, tuple):
+    if type(x) is tuple:
         return tuple([backend.to_device(i, device) if isinstance(i, np.ndarray) else i for i in x])
     return torch.tensor(x, device=device) if isinstance(x, np.ndarray) else x
 

@@ -10,6 +10,15 @@ __getattr__, __dir__, __all__ = face(__name__, {
     "nn.simple_layers": """CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh Identity LeakyReLU
         LogSigmoid LogSoftmax Mish PReLU ReLU ReLU6 SELU SiLU Sigmoid Softmax Softmin Softplus Softshrink
         Softsign Tanh Tanhshrink Threshold Unflatten""",
+    "nn.spatial_layers": """AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveMaxPool1d AdaptiveMaxPool2d AvgPool1d
+        AvgPool2d Conv1d Conv2d ConvTranspose1d ConvTranspose2d Dropout1d Dropout2d Dropout3d Fold LPPool1d
+        LPPool2d MaxPool1d MaxPool2d MaxUnpool1d MaxUnpool2d Unfold""",
+    "nn.normalizing": """BatchNorm1d BatchNorm2d BatchNorm3d GroupNorm InstanceNorm1d InstanceNorm2d
+        InstanceNorm3d""",
+    "nn.padding": """CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d
+        ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d
+        ZeroPad1d ZeroPad2d ZeroPad3d""",
+    "nn.resize": "PixelShuffle PixelUnshuffle Upsample UpsamplingBilinear2d UpsamplingNearest2d",
     "nn.loss_layers": """BCELoss BCEWithLogitsLoss CrossEntropyLoss HuberLoss KLDivLoss L1Loss MSELoss NLLLoss
         SmoothL1Loss""",
-}, parts=("functional", "init"))
+}, parts=("functional", "init", "utils"))

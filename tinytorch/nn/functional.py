@@ -11,4 +11,14 @@ __getattr__, __dir__, __all__ = face(__name__, {
     "nn.more_losses": """binary_cross_entropy binary_cross_entropy_with_logits cross_entropy huber_loss kl_div
         l1_loss mse_loss nll_loss smooth_l1_loss""",
     "core.indexing": "one_hot",
+    "nn.spatial": "conv2d",
+    "nn.pooling": "adaptive_avg_pool2d avg_pool2d max_pool2d",
+    "nn.batch_norm": "batch_norm",
+    "nn.more_spatial": "conv1d conv_transpose1d conv_transpose2d fold unfold",
+    "nn.more_pooling": """adaptive_avg_pool1d adaptive_max_pool1d adaptive_max_pool2d avg_pool1d lp_pool1d
+        lp_pool2d max_pool1d max_unpool1d max_unpool2d""",
+    "nn.normalizing": "group_norm instance_norm",
+    "nn.padding": "pad",
+    "nn.resize": "interpolate pixel_shuffle pixel_unshuffle",
+    "nn.spatial_layers": "dropout1d dropout2d dropout3d",
 })

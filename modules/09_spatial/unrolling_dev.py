@@ -1,0 +1,164 @@
+# %% [markdown]
+# # Long rows
+#
+# Given code: nothing to solve here. `Unrolling` says how pictures, weights and gradients become matrices,
+# for the class `Windows` of the lesson, and for `LongRows`, which is quicker where the stride is 1.
+
+# %%
+#| default_exp nn.unrolling
+
+# %%
+import math
+
+from tinytorch.core.autograd import vjp
+from tinytorch.core.backend import array_module
+from tinytorch.core.op import op
+from tinytorch.core.rules import spread
+
+
+# %%
+#| export
+class Unrolling:
+    """Pictures as matrices: (n, G, K, L), with K = C/G * kh * kw numbers in each of L windows.
+
+    grid: where the windows lie. groups: G. size: (H, W) of the pictures without their margins.
+    """
+    def __init__(self, grid, groups, size):
+        self.grid, self.groups = grid, groups
+        self.height, self.width = [n + sum(margin) for n, margin in zip(size, grid.margins)]
+
+    def zeros(self, like, n, c):
+        """n pictures of zeros with their margins, (n, c, height, width), of the kind of the array `like`."""
+        return array_module(like).zeros((n, c, self.height, self.width), like.dtype)
+
+    def padded(self, x): return self.grid.padded(x)
+
+    def matrix(self, weight):
+        """weight (O, C/G, kh, kw) as matrices (G, O/G, K)."""
+        return weight.reshape(self.groups, len(weight) // self.groups, -1)
+
+    def weight(self, matrix, size):
+        """The inverse of `matrix`; size: (O, C/G, kh, kw)."""
+        return matrix.reshape(size)
+
+    def line(self, g):
+        """One number for each window, g (n, O, rows, columns), as (n, G, O/G, L)."""
+        n, o, rows, columns = g.shape
+        return g.reshape(n, self.groups, o // self.groups, rows * columns)
+
+    def picture(self, sums):
+        """The inverse of `line`."""
+        n, groups, o, _ = sums.shape
+        return sums.reshape(n, groups * o, *self.grid.size)
+
+
+# %% [markdown]
+# With stride 1, a picture with all its channels is one long row in memory. The numbers (i, j) of *all*
+# windows in *all* channels are that row again, from a start a little further on: i lines and j numbers. So
+# one long copy brings a whole row for each channel, where the plain way copies line by line:
+#
+# ```
+# 1 2 3 4       all numbers (0, 0):   1 2 3 .  5  6  7 .      the row 1 2 3 4 5 6 7 8 ... from its start
+# 5 6 7 8       all numbers (1, 1):   6 7 8 . 10 11 12 .      the same row from 5 places further on
+# 9 ...
+# ```
+#
+# Where the dots stand a window runs over the right edge and goes on in the next line. Those windows are
+# computed as well, and dropped at the end; on the way back what comes to them is 0. The very last windows
+# run over the end of the memory, so there is a little more of it.
+
+# %%
+#| export
+class LongRows(Unrolling):
+    """For stride 1. K counts in the order kh, kw, C/G; L = rows * width, the windows over the edge too."""
+    def zeros(self, like, n, c):
+        (kh, kw), (down, across) = self.grid.kernel, self.grid.dilation
+        size = n * c * self.height * self.width
+        behind = (kh - 1) * down * self.width + (kw - 1) * across
+        memory = array_module(like).zeros(size + behind, like.dtype)
+        return memory[:size].reshape(n, c, self.height, self.width)
+
+    def padded(self, x):
+        out = self.zeros(x, *x.shape[:2])
+        self.grid.cropped(out, *x.shape[2:])[...] = x
+        return out
+
+    def matrix(self, weight): return super().matrix(weight.transpose(0, 2, 3, 1))
+
+    def weight(self, matrix, size):
+        o, c, kh, kw = size
+        return matrix.reshape(o, kh, kw, c).transpose(0, 3, 1, 2)
+
+    def long(self, x):
+        """For each place in a window one long row, a view of x: (n, G, kh, kw, C/G * height * width)."""
+        (kh, kw), (down, across) = self.grid.kernel, self.grid.dilation
+        whole, channel, line, step = x.strides
+        c = x.shape[1] // self.groups
+        shape = len(x), self.groups, kh, kw, c * self.height * self.width
+        strides = whole, c * channel, down * line, across * step, step
+        return array_module(x).lib.stride_tricks.as_strided(x, shape, strides)
+
+    def rows(self, x):
+        """The windows of the padded pictures x (n, C, height, width): (n, G, K, L)."""
+        rows = self.long(x).reshape(len(x), self.groups, -1, self.height * self.width)
+        return rows[..., :self.grid.size[0] * self.width]
+
+    def add_back(self, dx, matrix, g):
+        """Add matrix @ g, (n, G, K, L), to dx (n, C, height, width): each number where `rows` took it."""
+        xp, length = array_module(dx), g.shape[-1]
+        rows = xp.empty((len(dx), self.groups, matrix.shape[-2], self.height * self.width), dx.dtype)
+        xp.matmul(matrix, g, out=rows[..., :length])
+        rows[..., length:] = 0
+        there = self.long(dx)
+        rows = rows.reshape(there.shape)
+        for i in range(there.shape[2]):
+            for j in range(there.shape[3]):
+                there[:, :, i, j] += rows[:, :, i, j]
+
+    def line(self, g):
+        n, o, rows, columns = g.shape
+        wide = array_module(g).zeros((n, self.groups, o // self.groups, rows, self.width), g.dtype)
+        wide[..., :columns] = g.reshape(n, self.groups, o // self.groups, rows, columns)
+        return wide.reshape(n, self.groups, o // self.groups, rows * self.width)
+
+    def picture(self, sums):
+        n, groups, o, _ = sums.shape
+        rows, columns = self.grid.size
+        return sums.reshape(n, groups * o, rows, self.width)[..., :columns]
+
+
+# %% [markdown]
+# ## A few pictures at a time
+
+# %%
+#| export
+CACHE = 1 << 19            # numbers at a time: few enough to be in a cache when the product reads them
+
+
+def parts(n, numbers):
+    """Slices over n pictures: a few at a time, so that their windows, `numbers` each, stay in a cache.
+
+    >>> parts(5, 200_000)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 6, None)]
+    """
+    step = max(1, CACHE // max(numbers, 1))
+    return [slice(start, start + step) for start in range(0, n, step)]
+
+
+# %% [markdown]
+# ## The gradient of a bias
+
+# %%
+#| export
+@op
+def channel_sums(g):
+    """The sum of each channel of g (N, O, rows, columns) or (O, rows, columns): (O,), by a matrix product."""
+    o, rows, columns = g.shape[-3:]
+    n, ones = math.prod(g.shape[:-3]), array_module(g).ones(rows * columns, g.dtype)
+    return (g.reshape(n * o, rows * columns) @ ones).reshape(n, o).sum(0)
+
+
+@vjp(channel_sums)
+def _(out, g):
+    shape = g.shape
+    return lambda h: (spread(h.reshape(-1, 1, 1), shape),)
