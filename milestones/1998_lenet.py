@@ -23,7 +23,7 @@ def lenet():
 
 
 def train(name, dataset, epochs, needed):
-    """Train a LeNet, print and check its accuracy on pictures it has never seen; returns model and pictures."""
+    """Train a LeNet, print and check its accuracy on pictures it has never seen; returns it and them."""
     torch.manual_seed(0)
     model, (x, y) = lenet(), dataset(train=False)
     batches = DataLoader(TensorDataset(*dataset(train=True)), batch_size=64, shuffle=True)

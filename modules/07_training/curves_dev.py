@@ -1,11 +1,17 @@
 # %% [markdown]
 # # Curves
 #
-# Given code: nothing to solve here. How a run went, and which classes a model confuses, with matplotlib (the
-# extra `viz`).
+# Given code: nothing to solve here. How a run went, which classes a model confuses, and where it draws the
+# line between them, with matplotlib (the extra `viz`).
 
 # %%
 #| default_exp viz.curves
+
+# %%
+from tinytorch.core.autograd import no_grad
+from tinytorch.core.creation import linspace
+from tinytorch.core.joining import meshgrid, stack
+
 
 # %%
 #| export
@@ -26,6 +32,7 @@ def draw_curves(rows, names=None, stop=None, axes=None):
     if stop is not None:
         axes.axvline(stop, color="#888888", linestyle="--", label=f"best: epoch {stop}")
     axes.set_xlabel("epoch")
+    axes.xaxis.get_major_locator().set_params(integer=True)
     if axes.lines:
         axes.legend()
     return axes
@@ -45,8 +52,30 @@ def draw_confusion(matrix, labels=None, axes=None):
     for i, row in enumerate(counts):
         for j, count in enumerate(row):
             axes.text(j, i, str(count), ha="center", va="center", color="w" if 2 * count > most else "k")
-    axes.set_xticks(range(len(counts)), labels)
+    long = max(len(str(label)) for label in labels) > 3
+    axes.set_xticks(range(len(counts)), labels, rotation=45 * long, ha="right" if long else "center")
     axes.set_yticks(range(len(counts)), labels)
+    axes.figure.set_layout_engine("tight")
     axes.set_xlabel("predicted")
     axes.set_ylabel("true")
+    return axes
+
+
+def draw_boundary(model, x, y, title="", axes=None):
+    """Draw where a model of two numbers answers which class, and the points; returns the matplotlib axes.
+
+    model: from points (N, 2) to scores (N, C). x: points (N, 2) with their classes y (N,).
+    """
+    import matplotlib.pyplot as plt
+    axes = axes or plt.subplots(figsize=(4, 4))[1]
+    sides = [1.1 * x[:, i].abs().max().item() for i in (0, 1)]
+    across, up = [linspace(-side, side, 200) for side in sides]
+    points = stack(meshgrid(across, up, indexing="xy"), -1)        # (200, 200, 2), a line for each height
+    with no_grad():
+        answers = model(points.reshape(-1, 2)).argmax(1).reshape(200, 200)
+    most = max(1, int(y.max()))
+    colours = dict(cmap="coolwarm", vmin=0, vmax=most)
+    axes.pcolormesh(across.numpy(), up.numpy(), answers.numpy(), alpha=0.3, **colours)
+    axes.scatter(*x.T.numpy(), c=y.numpy(), s=8, **colours)
+    axes.set_title(title)
     return axes

@@ -14,6 +14,7 @@
 # %%
 import json
 import os
+import re
 import threading
 
 import numpy as np
@@ -232,5 +233,5 @@ def remove_leftovers(path):
     """Remove what runs that were killed while writing left beside `path`."""
     folder, name = os.path.split(os.path.abspath(path))
     for other in os.listdir(folder):
-        if other.startswith(name + ".") and other.endswith(".tmp"):
+        if re.fullmatch(re.escape(name) + r"\.\d+-\d+\.tmp", other):
             os.unlink(os.path.join(folder, other))

@@ -232,6 +232,8 @@ class TrainerBase:
     def go_on_at(self, position):
         """Take over the position of a saved run; `fit` will go on there, also with its batches."""
         self.position, self._unread, self._resumed = {**START, **position}, [], True
+        if self.steps:
+            self.optimizer.stepped = True              # a schedule need not warn that it comes first
 
     def _save(self):
         if self._checkpoint is not None:

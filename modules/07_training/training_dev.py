@@ -46,6 +46,7 @@ import numpy as np
 from curves_dev import draw_curves
 
 from tinytorch.core.backend import manual_seed
+from tinytorch.core.creation import rand
 from tinytorch.nn.layers import Dropout, Linear
 from tinytorch.nn.losses import cross_entropy
 from tinytorch.nn.module import Module, Sequential
@@ -281,7 +282,7 @@ class TestClipGradNorm:
         "With norm_type inf the norm is the largest element: 12, and -2 becomes -0.5"
         a, b = with_gradients([[-2., 4.]], [-12.])
         expect(clip_grad_norm_([a, b], 3.0, math.inf), 12.)
-        expect(a.grad, [[-0.5, 1.]])
+        expect(a.grad, [[-0.5, 1.]], why="the factor is 3/12; [-1.5, 3] would be: a norm of its own")
 
     def test_one_norm(self):
         "With norm_type 1 it is the sum of sizes: 3 + 4 + 12 = 19"
@@ -528,7 +529,8 @@ class TestTrainerTrainStep:
     def test_unequal(self):
         "Three examples and one: 2 * 3/4 + 6 * 1/4 = 3"
         trainer = line_trainer()
-        expect(trainer.train_step([pair(1., 2., 3.), pair(6.)]), 3., why="4 would be halves of both means")
+        expect(trainer.train_step([pair(1., 2., 3.), pair(6.)]), 3.,
+               why="4 would be halves of both means, 8 their sum")
         expect(trainer.model.w, [0.7], why="0.6 would be halves of both means")
 
     def test_forgotten(self):
@@ -756,7 +758,7 @@ class TestEarlyStoppingUpdate:
         for value in 1.0, 0.8, 0.73, 0.9:
             said.append((stopping.update(value), stopping.waited, stopping.best))
         expect(said, [(False, 0, 1.0), (False, 0, 0.8), (False, 1, 0.8), (True, 2, 0.8)],
-               why="each triple is: stop, waited, best. A best of 0.73 would be less than min_delta below 0.8")
+               why="each triple is: stop, waited, best. 0.73 as best would be less than min_delta below 0.8")
 
     def test_reset(self):
         "A better value in time starts the waiting anew: 3, 4, 2, 4, 4 goes on for five epochs"
@@ -806,8 +808,7 @@ run_tests(TestEarlyStoppingUpdate)
 #
 # Now the cable. A program that writes its weights into `run.safetensors` every few minutes opens the file,
 # which *empties* it, and writes. If the power fails in between, the new weights are half there and the old
-# ones are gone: nothing is left of a week of training. And that happens at the worst moment by design, since
-# it is while writing that a full disk, a quota or an impatient user strikes.
+# ones are gone: nothing is left of a week of training. A disk that is full ends in the same way.
 #
 # ```
 # run.safetensors            old, whole      old, whole      old, whole      new, whole
@@ -915,6 +916,7 @@ class TestSave:
                 with open(path, "rb") as file: before = file.read()
                 with Failing(fails):
                     expect_error(OSError, save, {"w": Tensor([2.])}, path, says="No space left")
+                assert os.path.exists(path), f"{fails} failed, and the old file is gone"
                 with open(path, "rb") as file:
                     assert file.read() == before, f"{fails} failed, and the old file has changed"
                 expect(os.listdir(folder), ["w.safetensors"], why="the temporary file is still there")
@@ -1076,7 +1078,7 @@ class TestTrainerFit:
         trainer = line_trainer()
         trainer.scheduler, trainer.schedule = StepLR(trainer.optimizer, 1, 0.5), "epoch"
         history = trainer.fit([pair(1., 3.)], 2)
-        expect(trainer.model.w, [0.7], why="0.6 would be: the schedule took no step")
+        expect(trainer.model.w, [0.7], why="0.6 would be: the schedule took no step, or train_step is wrong")
         assert history is trainer.history, "fit returns self.history"
         expect([list(row) for row in history], [["epoch", "lr", "loss"]] * 2)
         expect([list(row.values()) for row in history], [[1, 0.1, 2.], [2, 0.05, 1.6]],
@@ -1227,6 +1229,19 @@ class TestTrainerResume:
         again.resume(self.path)
         return again
 
+    def test_parts(self):
+        "After resuming, each part is what it was: weights, moments, schedule, the next random numbers"
+        first, again = self.trainer(), self.trainer(seed=99)
+        first.fit(self.batches, 1, checkpoint=self.path)
+        after = np.random.rand(), rand(1).item()
+        again.resume(self.path)
+        expect((np.random.rand(), rand(1).item()), after, why="restore_random, at the very end")
+        expect(again.model[0].weight, first.model[0].weight, tol=0, why="the model")
+        mine, theirs = again.optimizer.state_dict()["state"], first.optimizer.state_dict()["state"]
+        expect(len(mine), len(theirs), why="the optimizer's state")
+        expect(mine[0]["exp_avg"], theirs[0]["exp_avg"], tol=0, why="the optimizer's moments")
+        expect(again.scheduler.last_epoch, 3, why="the schedule took three steps")
+
     def test_bits(self):
         "Stopped after any of the nine steps and resumed, every weight is the same to the last bit"
         whole = self.trainer()
@@ -1235,9 +1250,9 @@ class TestTrainerResume:
             again = self.interrupted(after)
             again.fit(self.batches, 3)
             for name, w in whole.model.state_dict().items():
-                assert np.array_equal(w.data, again.model.state_dict()[name].data), (
-                    f"stopped after step {after}, {name} is another one in the end. What is not restored: "
-                    "weights, moments, the schedule, the position, the random numbers (they come last)?")
+                same = np.array_equal(w.data, again.model.state_dict()[name].data)
+                assert same, (f"stopped after step {after}, {name} is another one in the end. What is not "
+                              "restored: a part of the check above, or the position?")
             expect(list(again.history), list(whole.history), why="the histories differ")
 
     def test_where_it_is(self):

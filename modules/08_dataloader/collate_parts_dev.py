@@ -61,8 +61,8 @@ def ragged(i, item, first):
 def stacked(items):
     """One tensor of the tensors, arrays or numbers in `items`, with a new first axis; texts unchanged.
 
-    >>> stacked([1.5, 2])
-    tensor([1.5000, 2.0000], dtype=float64)
+    >>> stacked([3, 5]), stacked(["three", "five"])
+    (tensor([3, 5]), ['three', 'five'])
     """
     first = items[0]
     if isinstance(first, (str, bytes)):

@@ -17,28 +17,31 @@ import numpy as np
 from dataset_base_dev import IterableDataset, Rows, item_at, items_at, raise_named
 from sampler_base_dev import check_bool, check_iterable
 
-from tinytorch.core.backend import default_generator
+from tinytorch.core.backend import CPU, Generator, _generators
 
 # %% [markdown]
 # ## Random numbers while a batch is loaded
 #
 # A random crop draws from the default generator of the thread that it runs in. In a prefetching thread
-# that is another one than here, and the numbers would differ. So for each batch that generator is lent a
-# stream of its own, made of the epoch's seed and the number of the batch, and gets its own back
-# afterwards. The same batch then has the same crops, in whichever thread, and also when a run goes on in
-# the middle of an epoch without loading what came before.
+# that is another one than here, and the numbers would differ. So while a batch is loaded, the thread is
+# lent another one, whose stream is made of the epoch's seed and the number of the batch. The same batch
+# then has the same crops, in whichever thread, and also when a run goes on in the middle of an epoch
+# without loading what came before.
 
 # %%
 #| export
 @contextmanager
-def drawing_from(random):
-    """This thread's default generator draws from `random`, a NumPy generator, inside; then from its own."""
-    generator = default_generator()
-    kept, generator.random = vars(generator).copy(), random
+def drawing_from(generator):
+    """`generator` is this thread's default generator on the CPU inside, whether it has one or not."""
+    mine = _generators.by_device                       # default_generator() would count a new thread's stream
+    kept, mine[CPU] = mine.get(CPU), generator
     try:
         yield
     finally:
-        vars(generator).update(kept)
+        if kept is None:
+            del mine[CPU]
+        else:
+            mine[CPU] = kept
 
 
 def in_streams(steps, streams, lock):
@@ -46,9 +49,10 @@ def in_streams(steps, streams, lock):
 
     The lock keeps two threads from loading at once, as after a `break`, when a new epoch begins.
     """
-    end = object()
+    end, lent = object(), Generator()
     for random in streams:
-        with lock, drawing_from(random):
+        lent.random = random
+        with lock, drawing_from(lent):
             step = next(steps, end)
         if step is end:
             return

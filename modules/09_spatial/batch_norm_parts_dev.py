@@ -28,6 +28,9 @@ def batch_normalized(x, weight, bias, mean, var, eps):
 
     mean and var are those of x, so they are no inputs of their own: the gradient of x has their part in it.
     """
+    if mean.shape != x.shape[1:2] or var.shape != x.shape[1:2]:
+        raise RuntimeError(f"batch norm of {x.shape} with a mean of {mean.shape} and a variance of "
+                           f"{var.shape}: both must be {x.shape[1:2]}, a number for each channel.")
     scale = (var + eps) ** -0.5
     if weight is not None:
         scale = scale * weight

@@ -154,6 +154,13 @@ def check_bias(weight, bias):
                            f"{bias.shape}: it must be ({len(weight)},), a number for each channel out.")
 
 
+def check_gradient_size(g, *size):
+    """Raise RuntimeError if g, a gradient of conv2d's result, has not the size of that result."""
+    if g.shape != size:
+        raise RuntimeError(f"the gradient of a conv2d with a result of shape {size} has shape {g.shape}: "
+                           "they must be equal.")
+
+
 def one_dtype(name, *arrays):
     """Raise RuntimeError if the arrays have several dtypes, NotImplementedError for bools."""
     dtypes = [x.dtype for x in arrays if x is not None]
@@ -236,13 +243,15 @@ def pool_grid(name, input_size, kernel_size, stride=None, padding=0, dilation=1,
 
 # %%
 #| export
-def check_batch_norm(input, running_mean, running_var, weight, bias, training):
+def check_batch_norm(input, running_mean, running_var, weight, bias, training, eps):
     """Raise what PyTorch raises for inputs of batch_norm that do not fit each other."""
     if input.ndim < 2:
         raise RuntimeError(f"batch_norm got an input of shape {input.shape}: it must be (N, C, ...).")
     if input.dtype.kind != "f":
         raise NotImplementedError(f"batch_norm of {input.dtype} numbers: its results have fractions. Convert "
                                   "them first: x.float().")
+    if eps < 0 or training and eps == 0:
+        raise ValueError(f"batch_norm got eps={eps}: it must be positive, or a variance of 0 is divided by.")
     if (running_mean is None) != (running_var is None):
         raise ValueError("batch_norm got only one of running_mean and running_var: give both, or neither.")
     if not training and running_mean is None:

@@ -74,7 +74,8 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
     height, width = adaptive_sizes("adaptive_max_pool2d", input, output_size)
     x, xp, (lead, (h, w)) = input.data, array_module(input.data), (input.shape[:-2], input.shape[-2:])
     down, across = [covered(xp, n, size)[0].T for n, size in ((h, height), (w, width))]
-    places = (down[:, None, :, None] * w + across[:, None]).reshape(height * width, -1)
+    places = down[:, None, :, None] * w + across[:, None]                    # (H', W', down, across)
+    places = places.reshape(height * width, down.shape[1] * across.shape[1])
     if not places.size or not x.size:
         index = xp.zeros((*lead, height * width), "int64")
     else:
@@ -135,11 +136,11 @@ def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_siz
     if any(not n - s < m < n + s for m, n, s in zip(size, least, stride)) or min(size) < 0:
         raise ValueError(f"max_unpool2d: output_size {tuple(size)} must be less than stride {stride} away "
                          f"from {tuple(least)}.")
-    rows, lead = math.prod(size), input.shape[:-2]
     if 0 in input.shape[-3:]:
         raise RuntimeError(f"max_unpool2d of {input.shape}: only the batch may be empty.")
-    out = input.new_zeros(*lead, rows)
-    return scatter(out, -1, indices.reshape(*lead, -1), input.reshape(*lead, -1)).reshape(*lead, *size)
+    lead, n = input.shape[:-2], math.prod(input.shape[-2:])
+    out = input.new_zeros(*lead, math.prod(size))
+    return scatter(out, -1, indices.reshape(*lead, n), input.reshape(*lead, n)).reshape(*lead, *size)
 
 
 def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):

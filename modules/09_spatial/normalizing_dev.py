@@ -206,7 +206,7 @@ class GroupNorm(Module):
     def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None, *,
                  bias=True):
         super().__init__()
-        if num_channels % num_groups:
+        if num_groups < 1 or num_channels % num_groups:
             raise ValueError(f"GroupNorm: {num_channels} channels must be a multiple of {num_groups} "
                              "groups.")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine

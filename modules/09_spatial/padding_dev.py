@@ -80,8 +80,8 @@ def circled(xp, n, before, after):
 
 
 # mode -> its places, and how much padding a row of n has numbers for
-MODES = {"reflect": (reflected, lambda n: n - 1), "replicate": (replicated, lambda n: float("inf")),
-         "circular": (circled, lambda n: n)}
+MODES = {"reflect": (reflected, lambda n: n - 1), "circular": (circled, lambda n: n),
+         "replicate": (replicated, lambda n: float("inf") if n else -1)}
 
 
 def pad(input, pad, mode="constant", value=None):

@@ -74,8 +74,9 @@ def adaptive_sizes(name, input, output_size):
     if len(wanted) != 2:
         raise RuntimeError(f"{name}: output_size={output_size!r} must be one number, or a pair.")
     if input.ndim not in (3, 4) or 0 in input.shape[-3:]:
-        raise RuntimeError(f"{name} got an input of shape {input.shape}: it must be (N, C, H, W) or "
-                           "(C, H, W), and only the batch may be empty.")
+        kind = ValueError if wanted is output_size and input.ndim < 3 else RuntimeError      # as PyTorch
+        raise kind(f"{name} got an input of shape {input.shape}: it must be (N, C, H, W) or (C, H, W), and "
+                   "only the batch may be empty.")
     return pair([n if w is None else w for w, n in zip(wanted, input.shape[-2:])], "output_size")
 
 
@@ -90,9 +91,12 @@ def winners(x, largest, grid):
     xp = array_module(x)
     which = xp.zeros(largest.shape, "uint8" if len(grid.places()) < 256 else "int32")
     missing = xp.ones(largest.shape, bool)
-    padded = grid.padded(x, float("nan")) if x.dtype.kind == "f" else grid.padded(x)   # nan equals nothing
+    padded, outside = grid.padded(x), grid.padded(xp.zeros(x.shape[-2:], bool), True)
     for place in grid.places():
-        missing &= padded[place] != largest
+        other = padded[place] != largest
+        if padded is not x:                            # a 0 in the margin is no number
+            other |= outside[place]
+        missing &= other
         which += missing
     if missing.any():                                  # no number equals it: it is nan
         nans = grid.padded(x != x, False)

@@ -197,9 +197,12 @@ def sizes_and_scales(input, size, scale_factor, recompute):
     if len(asked) != len(pixels):
         raise ValueError(f"interpolate of {input.shape}: {name} {asked} must be one number, or "
                          f"{len(pixels)}, one for each dimension after (N, C).")
+    if scale_factor is None and any(not isinstance(n, int) for n in asked):
+        raise TypeError(f"interpolate: size {asked} must be whole numbers. A factor is scale_factor.")
     sizes = asked if scale_factor is None else [int(n * s) for n, s in zip(pixels, asked)]
-    if min(sizes) < 1 or min(pixels) < 1:
-        raise RuntimeError(f"interpolate of {input.shape} to {tuple(sizes)}: every size must be 1 or more.")
+    if min(*sizes, *input.shape[1:]) < 1:
+        raise RuntimeError(f"interpolate of {input.shape} to {tuple(sizes)}: every size but N's must be 1 or "
+                           "more.")
     return sizes, [None] * len(pixels) if scale_factor is None or recompute else asked
 
 

@@ -1,9 +1,8 @@
 # %% [markdown]
 # # Module 09: Spatial, one small window, everywhere
 #
-# A network of two dense layers learns the digits: small pictures, in the middle of a canvas of 12 by
-# 12. Then it is shown digits that it has not seen, first in the middle, then one pixel further to a
-# side, then two.
+# A network of two dense layers learns the digits: small pictures, in the middle of a canvas of 12 by 12.
+# Then it is shown others, first in the middle, then one pixel further to a side, then two.
 #
 # ```
 # in the middle         98 % right
@@ -29,6 +28,7 @@ from conv_parts_dev import (
     check_batch_norm,
     check_bias,
     check_conv,
+    check_gradient_size,
     conv_grid,
     halves_in_float32,
     margins_of,
@@ -104,8 +104,8 @@ def dense_layers_and_a_pixel():
 
 
 # %% [markdown]
-# The idea: take a *window*, 3 by 3, and nine weights. Put it on every place of the picture, one after the
-# other, and each time add up pixel times weight. That gives a new picture, bright where what is in the
+# The idea: take a *window*, 3 by 3, and nine weights. Put it on every place of the picture in turn, and add
+# up pixel times weight. That gives a new picture, bright where what is in the
 # window looks like the weights: a map of where the stroke is. The weights are called a *filter* or a
 # *kernel*, the map a *channel*, and the whole a *convolution*. If the digit moves, its map moves with it.
 #
@@ -119,11 +119,10 @@ def dense_layers_and_a_pixel():
 # ## Exercise 1: how many windows
 #
 # A row of n = 28 numbers, and windows of k = 3. The first begins at 0, the last at 25: 26 windows. With
-# *padding* p = 1 a zero is put before the row and another after it, and there are 28, as many as
-# numbers. With *stride* s = 2 only every second window is kept: 14. The last one that fits begins at
-# 26, the next would have begun at 28 and stuck out at the end: it is dropped. With *dilation* d = 2 a
-# window takes every second number, so that three of them span five. A row of 7, drawn from each of
-# these:
+# *padding* p = 1 a zero is put before the row and another after it, and there are 28. With *stride* s = 2
+# only every second one is kept: 14. The last that fits begins at 26; the next would begin at 28, stick out at
+# the end, and is dropped. With *dilation* d = 2 a window takes every second number, so that three of them
+# span five. A row of 7, drawn from each of these:
 
 # %%
 @measure
@@ -133,9 +132,8 @@ def windows_of_a_row():
 
 
 # %% [markdown]
-# A window spans d (k - 1) + 1 numbers, since there are k - 1 gaps of d between k numbers. The first
-# begins at 0, the last where it just fits; between them a step of s each time, and one window more than
-# there are steps:
+# A window spans d (k - 1) + 1 numbers: there are k - 1 gaps of d between k numbers. The first begins at 0,
+# the last where it just fits, with steps of s between them, and there is one window more than steps:
 #
 # $$ \left\lfloor \frac{n + 2p - d\,(k - 1) - 1}{s} \right\rfloor + 1 $$
 #
@@ -679,9 +677,9 @@ def conv2d_weight(input, weight_size, grad_output, stride=1, padding=0, dilation
     array([[[[13, 16],
              [25, 28]]]])
     """
-    _, u, slices = plan_of(input.shape, weight_size, stride, padding, dilation, groups)
-    x, g = u.padded(batched(input)), batched(grad_output)
-    o, k = weight_size[0], math.prod(weight_size[1:])
+    grid, u, slices = plan_of(input.shape, weight_size, stride, padding, dilation, groups)
+    x, g, o, k = u.padded(batched(input)), batched(grad_output), weight_size[0], math.prod(weight_size[1:])
+    check_gradient_size(g, len(x), o, *grid.size)
     total = array_module(x).zeros((groups, k, o // groups), x.dtype)
     ### BEGIN SOLUTION
     for part in slices:
@@ -748,11 +746,11 @@ run_tests(TestConv2dWeight)
 # windows is to blame several times: **add where they overlap**. In matrices, drows = Wᵀ @ g, and then
 # every column goes back to its window.
 #
-# That is `Windows.add_back` (above). The putting back is done a place at a time, not window by window: the
-# numbers (0, 0) of all windows are every s-th pixel of a rectangle, a slice; so are all numbers (0, 1).
-# `self.grid.places()` lists those slices, row by row, as many as a window has numbers: `dx[place]` has the
-# shape (n, C, rows, columns). In one slice no pixel occurs twice, so `+=` is safe there. `matrix` comes
-# transposed already, (G, K, O/G).
+# That is `Windows.add_back`, in the class above; `conv2d_input`, given below, is made of it. The putting
+# back is done a place at a time, not window by window: the numbers (0, 0) of all windows are every s-th pixel
+# of a rectangle, a slice; so are all numbers (0, 1). `self.grid.places()` lists those slices, row by row, as
+# many as a window has numbers: `dx[place]` has the shape (n, C, rows, columns). In one slice no pixel occurs
+# twice, so `+=` is safe there. `matrix` comes transposed already, (G, K, O/G).
 
 # %%
 class TestWindowsAddBack:
@@ -798,9 +796,6 @@ class TestWindowsAddBack:
 
 run_tests(TestWindowsAddBack)
 
-# %% [markdown]
-# Around it, given: the gradient of a convolution's input.
-
 # %%
 #| export
 @op
@@ -815,6 +810,7 @@ def conv2d_input(input_size, weight, grad_output, stride=1, padding=0, dilation=
     """
     grid, u, slices = plan_of(input_size, weight.shape, stride, padding, dilation, groups)
     g, matrix = batched(grad_output), u.matrix(weight).swapaxes(1, 2)
+    check_gradient_size(g, *(input_size[:-3] or (1,)), len(weight), *grid.size)
     dx = u.zeros(g, len(g), input_size[-3])
     for part in slices:
         u.add_back(dx[part], matrix, u.line(g[part]))
@@ -885,10 +881,10 @@ run_tests(TestConvolution)
 # Windows may stick out of the picture. What stands in the margin must never win, so it is not 0: a window of
 # negative numbers would become 0. It is -∞ (for integers the least there is): `lowest`, given.
 #
-# How fast is it? `windows(x, ...).max((-2, -1))` is one line, and slow: NumPy walks over four numbers,
-# stops, walks over the next four. Go a place at a time instead, as in exercise 8: all numbers (0, 0) as one
-# array, all numbers (0, 1) as another, and so on, each compared with the largest so far. `grid.places()`
-# lists the places, `np.maximum(a, b, out=a)` compares in place.
+# `windows(x, ...).max((-2, -1))` would be one line, and slow: NumPy walks over four numbers, stops, walks
+# over the next four. Go a place at a time instead, as in exercise 8: all numbers (0, 0) as one array, all
+# numbers (0, 1) as another, and so on, each compared with the largest so far. `grid.places()` lists the
+# places, `np.maximum(a, b, out=a)` compares in place.
 
 # %%
 #| export nn.pooling
@@ -1191,9 +1187,8 @@ run_tests(TestAdaptiveAvgPool2d)
 #
 # $$ y = \frac{x - \mathrm{mean}}{\sqrt{\mathrm{var} + \varepsilon}}\; \gamma + \beta $$
 #
-# with a weight γ and a bias β for each channel, so that the layer can learn to undo it. **For each
-# channel**, that is over the batch and over all pixels: the mean of (N, C, H, W) has C numbers. (A
-# filter is the same everywhere, so what it finds is treated the same everywhere.)
+# with a weight γ and a bias β for each channel, so that the layer can learn to undo it. **For each channel**,
+# that is over the batch and over all pixels: the mean of (N, C, H, W) has C numbers.
 #
 # And when the network is used, on a single picture? It must not matter which other pictures are in the
 # batch. So while training, a *running* mean and variance are kept, and those are used in evaluation:
@@ -1215,8 +1210,8 @@ run_tests(TestAdaptiveAvgPool2d)
 # overwrite(running, numbers)                              writes an array into a tensor's memory
 # ```
 #
-# The first takes mean and var as arrays, (C,), so take them of the array `input.data`. Arrays have methods
-# for both, over several dimensions: `x.mean((0, 2))`; `x.var` divides by n.
+# The first takes mean and var as arrays, (C,), so take them of `input.data`: arrays have methods for both,
+# over several dimensions, as in `x.mean((0, 2))`. `x.var` divides by n.
 #
 # The gradient is given (`batch_norm_parts_dev.py`), and soon derived. Call x̂ the normalised numbers. Adding
 # the same to all x of a channel changes no x̂, and neither does stretching all x away from their mean. So
@@ -1229,9 +1224,9 @@ run_tests(TestAdaptiveAvgPool2d)
 # (ε makes the second nearly true; the formula is exact with it.) The gradient of γ is the sum of g x̂, that
 # of β the sum of g.
 #
-# Yours: in training the statistics of the batch, the running ones brought up to date (if there are any:
-# both may be None), and the formula; otherwise the running ones as they are. `dims` are the dimensions
-# to go over, all but that of the channels, and n is how many numbers a channel has.
+# Yours: in training the statistics of the batch, the running ones brought up to date (both may be None), and
+# the formula; otherwise the running ones as they are. `dims` are the dimensions to go over, all but that of
+# the channels, and n is how many numbers a channel has.
 
 # %%
 #| export nn.batch_norm
@@ -1243,7 +1238,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     brought up to date in place, by the share `momentum` of the batch's mean and unbiased variance. Otherwise
     by the running ones. Raises ValueError for one number a channel in training.
     """
-    check_batch_norm(input, running_mean, running_var, weight, bias, training)
+    check_batch_norm(input, running_mean, running_var, weight, bias, training, eps)
     if input.dtype == float16:                         # three digits are not enough for a variance
         weight, bias = [None if p is None else p.float() for p in (weight, bias)]
         out = batch_norm(input.float(), running_mean, running_var, weight, bias, training, momentum, eps)
@@ -1304,7 +1299,7 @@ class TestBatchNorm:
     def test_weight_and_bias(self):
         "Weight and bias come last, in training and in evaluation"
         x, weight, bias = Tensor(np.array([[1.], [3.]])), Tensor(np.array([5.])), Tensor(np.array([7.]))
-        expect(batch_norm(x, None, None, weight, bias, True, eps=0.), [[2.], [12.]])
+        expect(batch_norm(x, None, None, weight, bias, True, eps=1e-12), [[2.], [12.]])
         expect(batch_norm(x, *self.running(), weight, bias, eps=0.), [[12.], [22.]])
 
     def test_eps(self):
@@ -1329,7 +1324,7 @@ run_tests(TestBatchNorm)
 # %% [markdown]
 # ## Measure
 #
-# Guess first:
+# Guess first (nothing is measured before):
 #
 # 1. A batch (8, 3, 32, 32), 16 filters of 3 by 3. The seven loops in Python, or one matrix product: how
 #    many times as long do the loops take?
@@ -1339,23 +1334,23 @@ run_tests(TestBatchNorm)
 #    convolutions without one. Which share is right of digits moved by one pixel, and by two?
 
 # %%
-guess_of_times, guess_of_copies = None, (None, None)
-guess_of_shares = {"dense": None, "with a pool": None, "without a pool": None}   # (by one pixel, by two)
+guess_of_product = None            # times as long, copies of all windows, copies at the peak: (10, 2, 3)?
+guess_of_shares = None             # by one pixel and by two, for each network: ((45, 12), (50, 20), (50, 20))
 
 
 @measure
 def loops_or_one_product():
+    if guess_of_product is None:
+        return print("guess_of_product is None: guess, then run this again")
     rng = np.random.default_rng(0)
     x, weight = [rng.normal(size=s).astype("float32") for s in [(64, 3, 32, 32), (16, 3, 3, 3)]]
     loops = timed(lambda: conv2d_loops(x[:1], weight[:1]), repeat=1) * 8 * 16    # one map, and there are 128
     product, rows = timed(conv2d, x[:8], weight), windows_of((32, 32), (3, 3)).rows(x)
-    print(f"loops {loops:.2f} s, one product {product * 1e3:.2f} ms: {loops / product:,.0f} times; "
-          f"you guessed {guess_of_times}")
+    print(f"loops {loops:.2f} s, one product {product * 1e3:.2f} ms: {loops / product:,.0f} times")
     print(f"all windows {rows.nbytes / x.nbytes:.1f} copies, conv2d at its peak "
-          f"{peak_bytes(conv2d, x, weight) / x.nbytes:.1f}; you guessed {guess_of_copies}")
+          f"{peak_bytes(conv2d, x, weight) / x.nbytes:.1f}; you guessed {guess_of_product}")
 
 
-# %%
 # %%
 def small_network(kernel, pool):
     "Two convolutions, the largest of each map, one dense layer: its scores(x), and its weights"
@@ -1375,6 +1370,8 @@ def small_network(kernel, pool):
 
 @measure
 def three_networks_and_a_pixel():
+    if guess_of_shares is None:
+        return print("guess_of_shares is None: guess, then run this again")
     dense_layers_and_a_pixel()
     for name, how in {"with a pool": (3, True), "without a pool": (5, False)}.items():
         scores, weights = small_network(*how)
@@ -1402,8 +1399,8 @@ def three_networks_and_a_pixel():
 #
 # ## Pictures
 #
-# Drawn in a notebook. The first filters, 3 by 3: look for edges, dark on one side and bright on the other.
-# And who is taken for whom by the network with a pool, when the digits are moved by one pixel.
+# In a notebook: the first filters (look for edges, red on one side and blue on the other), and who is taken
+# for whom by the network with a pool when digits are moved by one pixel.
 
 # %%
 @measure

@@ -42,7 +42,7 @@ def confusion_matrix(predicted, truth, classes):
     [[1, 1], [0, 1]]
     """
     both = plain(truth) * classes + plain(predicted)
-    return np.bincount(both, minlength=classes * classes).reshape(classes, classes)
+    return np.bincount(both.astype(int), minlength=classes * classes).reshape(classes, classes)
 
 
 def draw_filters(weight, across=8):

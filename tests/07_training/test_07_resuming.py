@@ -237,10 +237,11 @@ def test_what_a_checkpoint_is(path):
 
 def test_leftovers(path):
     """What killed runs left beside the checkpoint is removed; other files are not touched"""
-    for name in path.name + ".123-4.tmp", path.name + ".old", "other.tmp":
+    others = [path.name + ".old", path.name + ".mine.tmp", "other.123-4.tmp"]
+    for name in path.name + ".123-4.tmp", *others:
         (path.parent / name).write_bytes(b"half")
     line_trainer().fit([pair(1.)], 1, checkpoint=path)
-    assert sorted(os.listdir(path.parent)) == sorted([path.name, path.name + ".old", "other.tmp"])
+    assert sorted(os.listdir(path.parent)) == sorted([path.name, *others])
 
 
 @pytest.mark.parametrize("change, error, says", [

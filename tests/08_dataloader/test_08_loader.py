@@ -1,5 +1,6 @@
 """The loader: options, epochs, and where random numbers come from."""
 import gc
+import threading
 import weakref
 
 import numpy as np
@@ -139,6 +140,19 @@ def test_the_default_generator_is_put_back_after_an_error():
     with pytest.raises(ValueError):
         list(DataLoader(Broken(), generator=seeded()))
     assert default_generator().get_state() == state and default_generator().initial_seed() == seed
+
+
+def test_other_threads_draw_the_same():
+    """A prefetching thread takes no stream of random numbers that another thread would have got"""
+    def drawn_elsewhere(prefetch):
+        torch.manual_seed(4)
+        list(DataLoader(Noisy(), 4, prefetch=prefetch))
+        found = []
+        thread = threading.Thread(target=lambda: found.append(torch.rand(1).item()))
+        thread.start()
+        thread.join()
+        return found
+    assert drawn_elsewhere(2) == drawn_elsewhere(0)
 
 
 def test_a_model_that_draws_changes_no_order():

@@ -184,3 +184,27 @@ def test_a_maximum_undone():
 def test_what_cannot_be_undone(index, size, error):
     with pytest.raises(error):
         F.max_unpool2d(t([[[[9., 8.]]]]), torch.tensor(index), 2, output_size=size)
+
+
+@pytest.mark.parametrize("call, shape", [
+    (lambda x: F.conv1d(x[:, :, 0], drawn(3, 2, 2)), (0, 3, 5)),
+    (lambda x: F.conv_transpose2d(x, drawn(2, 3, 2, 2), stride=2), (0, 3, 8, 12)),
+    (lambda x: F.unfold(x, 2), (0, 8, 15)),
+    (lambda x: F.fold(x[:, :, 0, :4].reshape(0, 4, 2), (2, 3), 2), (0, 1, 2, 3)),
+    (lambda x: F.max_pool1d(x[:, :, 0], 2), (0, 2, 3)), (lambda x: F.lp_pool2d(x, 2, 2), (0, 2, 2, 3)),
+    (lambda x: F.adaptive_max_pool2d(x, 2), (0, 2, 2, 2)),
+    (lambda x: F.max_unpool2d(x, x.long(), 2), (0, 2, 8, 12)),
+    (lambda x: F.pad(x, (1,) * 4, "reflect"), (0, 2, 6, 8)),
+    (lambda x: F.interpolate(x, (3, 9), mode="bicubic"), (0, 2, 3, 9)),
+    (lambda x: F.group_norm(x, 2), (0, 2, 4, 6)), (lambda x: F.instance_norm(x), (0, 2, 4, 6)),
+    (lambda x: F.pixel_unshuffle(x, 2), (0, 8, 2, 3))])
+def test_an_empty_batch(call, shape):
+    """It goes through everything, and its gradient is as empty"""
+    x = torch.zeros(0, 2, 4, 6, dtype=torch.float64, requires_grad=True)
+    out = call(x)
+    out.sum().backward()
+    assert out.shape == shape and x.grad.shape == x.shape
+
+
+def test_an_adaptive_maximum_of_size_zero():
+    assert F.adaptive_max_pool2d(drawn(1, 2, 3, 4), (0, 2)).shape == (1, 2, 0, 2)

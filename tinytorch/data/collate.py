@@ -1,5 +1,5 @@
 # Generated from modules/08_dataloader/dataloader_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 0933ff175886b23794b4d1158b0f3a450d006316c9f8774386490ce1c6407520  body sha256 095d48e49467f813159c88f569f236a81b99647e787651cf03d260aeca4e5b6d  # noqa: E501
+# source sha256 d65dd59be45951d52ad4b9bfbaa0fa603d8645f3187c52b2add98498d23dee74  body sha256 5854c0cabf7eb2b8c195e57f334c10a438de261c3c690c2b6eb5613ba18f51db  # noqa: E501
 """data.collate: built in module 08_dataloader."""
 
 from collections.abc import Mapping
@@ -16,8 +16,8 @@ def default_collate(items):
     Tuples, lists and dictionaries are put together part by part; a tuple becomes a list. Raises RuntimeError
     that says which item is not like the first, TypeError for what makes no batch.
 
-    >>> default_collate([(1.5, "a"), (2.5, "b")])
-    [tensor([1.5000, 2.5000], dtype=float64), ('a', 'b')]
+    >>> default_collate([(1, "a"), (2, "b")])
+    [tensor([1, 2]), ('a', 'b')]
     """
     if isinstance(items, Rows):                        # TensorDataset took them all at once: nothing to do
         return list(items.tensors)

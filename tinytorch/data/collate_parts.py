@@ -1,5 +1,5 @@
 # Generated from modules/08_dataloader/collate_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 2ab928f34b018a534c4e79da1e47b2a12b9ec5cae3af47df5686deeec96c837f  body sha256 e2d8ad82dcc9ee26d38ed3c7fa5a98d34aefaca7dcaa38ac7757f8a95b10829f  # noqa: E501
+# source sha256 e5c29b51731f6ba965f3a9990801b191789773ee02930ffb87e7463b4c827a8b  body sha256 3936c64878e194ad62fd9626c7c9a13dc4003a25a9323ae87ef1826b7e93e60f  # noqa: E501
 """data.collate_parts: built in module 08_dataloader."""
 
 import copy
@@ -46,8 +46,8 @@ def ragged(i, item, first):
 def stacked(items):
     """One tensor of the tensors, arrays or numbers in `items`, with a new first axis; texts unchanged.
 
-    >>> stacked([1.5, 2])
-    tensor([1.5000, 2.0000], dtype=float64)
+    >>> stacked([3, 5]), stacked(["three", "five"])
+    (tensor([3, 5]), ['three', 'five'])
     """
     first = items[0]
     if isinstance(first, (str, bytes)):

@@ -1,5 +1,5 @@
 # Generated from modules/08_dataloader/loader_base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 839fd89c06b70ad58a429f7267f69ad4ce9c01a25965a2359f5a1ed05f6edc49  body sha256 e1553cd9850ae1ee7072d5f6ddf53125083aaf5ea24ca2728cdcffdbe32ffd61  # noqa: E501
+# source sha256 b962255b314a26cc87a5ee3aa9f935a70cec5415ecba7e63e485f18f1117db81  body sha256 ada2e9ebb720605f7b385440e76a59c0cda2a90485bc06db2623dbbf53f5687b  # noqa: E501
 """data.loader_base: built in module 08_dataloader."""
 
 import itertools
@@ -9,7 +9,7 @@ from copy import deepcopy
 
 import numpy as np
 
-from tinytorch.core.backend import default_generator
+from tinytorch.core.backend import CPU, Generator, _generators
 from tinytorch.data.dataset_base import IterableDataset, Rows, item_at, items_at, raise_named
 from tinytorch.data.sampler_base import check_bool, check_iterable
 
@@ -17,14 +17,17 @@ __all__ = ["LoaderBase", "drawing_from", "epoch_streams", "get_worker_info", "in
 
 
 @contextmanager
-def drawing_from(random):
-    """This thread's default generator draws from `random`, a NumPy generator, inside; then from its own."""
-    generator = default_generator()
-    kept, generator.random = vars(generator).copy(), random
+def drawing_from(generator):
+    """`generator` is this thread's default generator on the CPU inside, whether it has one or not."""
+    mine = _generators.by_device                       # default_generator() would count a new thread's stream
+    kept, mine[CPU] = mine.get(CPU), generator
     try:
         yield
     finally:
-        vars(generator).update(kept)
+        if kept is None:
+            del mine[CPU]
+        else:
+            mine[CPU] = kept
 
 
 def in_streams(steps, streams, lock):
@@ -32,9 +35,10 @@ def in_streams(steps, streams, lock):
 
     The lock keeps two threads from loading at once, as after a `break`, when a new epoch begins.
     """
-    end = object()
+    end, lent = object(), Generator()
     for random in streams:
-        with lock, drawing_from(random):
+        lent.random = random
+        with lock, drawing_from(lent):
             step = next(steps, end)
         if step is end:
             return

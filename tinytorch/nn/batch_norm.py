@@ -1,5 +1,5 @@
 # Generated from modules/09_spatial/spatial_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 52352ab5f763563f3850ef9818c43779da6ad3c268fbf3cb3f7cc5216934a1e6  body sha256 c005131a357518fd593cd81a32fa52f10043d25986d2f7d1a3525dd977f01c42  # noqa: E501
+# source sha256 05b83ac24e61667d258c9b088cd2dc7dcb66ff2f7886c1d145b50a385782da84  body sha256 af63cdd31f105a6bd465c227da9accf70e920f6beb5a0d67cc4e928110523d70  # noqa: E501
 """nn.batch_norm: built in module 09_spatial."""
 
 import math
@@ -19,7 +19,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     brought up to date in place, by the share `momentum` of the batch's mean and unbiased variance. Otherwise
     by the running ones. Raises ValueError for one number a channel in training.
     """
-    check_batch_norm(input, running_mean, running_var, weight, bias, training)
+    check_batch_norm(input, running_mean, running_var, weight, bias, training, eps)
     if input.dtype == float16:                         # three digits are not enough for a variance
         weight, bias = [None if p is None else p.float() for p in (weight, bias)]
         out = batch_norm(input.float(), running_mean, running_var, weight, bias, training, momentum, eps)

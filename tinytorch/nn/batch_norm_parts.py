@@ -1,5 +1,5 @@
 # Generated from modules/09_spatial/batch_norm_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 7e5a4d521e4f871aac83846618f7a896e3020a05e9c07517df8c41c94c125f72  body sha256 ef81ff2cb0c16e0e77f7023a1bc2b3156b6089b1a3c66d92ab2fc0cfc32fc9ca  # noqa: E501
+# source sha256 5a1b95839a5e3c223caf54cf9535eff738b40611833efaac67c51ac938cd309c  body sha256 ad50976fa58413b0b55401bee1e34f53d06256e6c0aaaa2cd648cd283234ffb5  # noqa: E501
 """nn.batch_norm_parts: built in module 09_spatial."""
 
 import math
@@ -22,6 +22,9 @@ def batch_normalized(x, weight, bias, mean, var, eps):
 
     mean and var are those of x, so they are no inputs of their own: the gradient of x has their part in it.
     """
+    if mean.shape != x.shape[1:2] or var.shape != x.shape[1:2]:
+        raise RuntimeError(f"batch norm of {x.shape} with a mean of {mean.shape} and a variance of "
+                           f"{var.shape}: both must be {x.shape[1:2]}, a number for each channel.")
     scale = (var + eps) ** -0.5
     if weight is not None:
         scale = scale * weight

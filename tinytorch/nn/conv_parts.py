@@ -1,5 +1,5 @@
 # Generated from modules/09_spatial/conv_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 ae9e635e94a62523b06616c1091414a3883ff9cf450ac321a41af44f63529a06  body sha256 528c23263b436baf922dfed2528256aa774fe5fb75b5e0c5211a8fa762c7bcbd  # noqa: E501
+# source sha256 acc79fab161dfa6605e99bc5b687a2338d78d22f45dc88e7a7a7b01cc539e31c  body sha256 e317008212604f23eb0d095f448d23071752175269b1fabbb506ae7b4d196215  # noqa: E501
 """nn.conv_parts: built in module 09_spatial."""
 
 import functools
@@ -12,9 +12,9 @@ from tinytorch.core.backend import array_module
 from tinytorch.core.dtypes import float16, float32
 
 __all__ = [
-    "Grid", "batched", "check_batch_norm", "check_bias", "check_conv", "conv_grid", "fit",
-    "halves_in_float32", "margins_of", "one_dtype", "padded", "pair", "places", "pool_grid",
-    "whole",
+    "Grid", "batched", "check_batch_norm", "check_bias", "check_conv", "check_gradient_size",
+    "conv_grid", "fit", "halves_in_float32", "margins_of", "one_dtype", "padded", "pair", "places",
+    "pool_grid", "whole",
 ]
 
 
@@ -147,6 +147,13 @@ def check_bias(weight, bias):
                            f"{bias.shape}: it must be ({len(weight)},), a number for each channel out.")
 
 
+def check_gradient_size(g, *size):
+    """Raise RuntimeError if g, a gradient of conv2d's result, has not the size of that result."""
+    if g.shape != size:
+        raise RuntimeError(f"the gradient of a conv2d with a result of shape {size} has shape {g.shape}: "
+                           "they must be equal.")
+
+
 def one_dtype(name, *arrays):
     """Raise RuntimeError if the arrays have several dtypes, NotImplementedError for bools."""
     dtypes = [x.dtype for x in arrays if x is not None]
@@ -213,13 +220,15 @@ def pool_grid(name, input_size, kernel_size, stride=None, padding=0, dilation=1,
     return Grid(tuple(size), kernel, stride, dilation, tuple(margins))
 
 
-def check_batch_norm(input, running_mean, running_var, weight, bias, training):
+def check_batch_norm(input, running_mean, running_var, weight, bias, training, eps):
     """Raise what PyTorch raises for inputs of batch_norm that do not fit each other."""
     if input.ndim < 2:
         raise RuntimeError(f"batch_norm got an input of shape {input.shape}: it must be (N, C, ...).")
     if input.dtype.kind != "f":
         raise NotImplementedError(f"batch_norm of {input.dtype} numbers: its results have fractions. Convert "
                                   "them first: x.float().")
+    if eps < 0 or training and eps == 0:
+        raise ValueError(f"batch_norm got eps={eps}: it must be positive, or a variance of 0 is divided by.")
     if (running_mean is None) != (running_var is None):
         raise ValueError("batch_norm got only one of running_mean and running_var: give both, or neither.")
     if not training and running_mean is None:

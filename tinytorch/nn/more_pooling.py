@@ -1,5 +1,5 @@
 # Generated from modules/09_spatial/more_pooling_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 7537073daa5ccf91fd49e2de6c41aac11b41b2efc23fce650ff5b5a131e28ff0  body sha256 9feae624694f0565196c0876ec8f49cb4a1df009948b3853779d9e1275a0414b  # noqa: E501
+# source sha256 1f484c7206e16c61f9c1f8ec68819040b1b0dbb179f50b1a7e086d514e215518  body sha256 072cadab5d7d94bc5ef63e7c15ce84d28e17417a46a1df5660556e11d483bc02  # noqa: E501
 """nn.more_pooling: built in module 09_spatial."""
 
 import math
@@ -60,7 +60,8 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
     height, width = adaptive_sizes("adaptive_max_pool2d", input, output_size)
     x, xp, (lead, (h, w)) = input.data, array_module(input.data), (input.shape[:-2], input.shape[-2:])
     down, across = [covered(xp, n, size)[0].T for n, size in ((h, height), (w, width))]
-    places = (down[:, None, :, None] * w + across[:, None]).reshape(height * width, -1)
+    places = down[:, None, :, None] * w + across[:, None]                    # (H', W', down, across)
+    places = places.reshape(height * width, down.shape[1] * across.shape[1])
     if not places.size or not x.size:
         index = xp.zeros((*lead, height * width), "int64")
     else:
@@ -107,11 +108,11 @@ def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_siz
     if any(not n - s < m < n + s for m, n, s in zip(size, least, stride)) or min(size) < 0:
         raise ValueError(f"max_unpool2d: output_size {tuple(size)} must be less than stride {stride} away "
                          f"from {tuple(least)}.")
-    rows, lead = math.prod(size), input.shape[:-2]
     if 0 in input.shape[-3:]:
         raise RuntimeError(f"max_unpool2d of {input.shape}: only the batch may be empty.")
-    out = input.new_zeros(*lead, rows)
-    return scatter(out, -1, indices.reshape(*lead, -1), input.reshape(*lead, -1)).reshape(*lead, *size)
+    lead, n = input.shape[:-2], math.prod(input.shape[-2:])
+    out = input.new_zeros(*lead, math.prod(size))
+    return scatter(out, -1, indices.reshape(*lead, n), input.reshape(*lead, n)).reshape(*lead, *size)
 
 
 def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):

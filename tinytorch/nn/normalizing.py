@@ -1,5 +1,5 @@
 # Generated from modules/09_spatial/normalizing_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 de74cd45e9c37b5a6a84ec22121daf64dea43a6c4f29ef82cd60a2b3211cabab  body sha256 d007c30b4888355757b7f6e91a88958593eb6250f7d92e2a3528944cf687c8be  # noqa: E501
+# source sha256 8bfbc08d403654372ceb548ce645719415979bc759d321b8f7c2b74a5373f1aa  body sha256 af0fdcc454d11183b76f10e3dbf0e079b66fe6afac2c3bc60fa404570027a7c7  # noqa: E501
 """nn.normalizing: built in module 09_spatial."""
 
 import math
@@ -196,7 +196,7 @@ class GroupNorm(Module):
     def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None, *,
                  bias=True):
         super().__init__()
-        if num_channels % num_groups:
+        if num_groups < 1 or num_channels % num_groups:
             raise ValueError(f"GroupNorm: {num_channels} channels must be a multiple of {num_groups} "
                              "groups.")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine

@@ -1,5 +1,5 @@
 # Generated from modules/09_spatial/padding_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 71ba001aa0ae0d005352ce488a0dc49b1b44629bff1cb55a0373f9f31aadf5f9  body sha256 a0a6a2e1cb9cb2cb846076afb9181524413d0c2367e02d5ab78469e2bcee9fc2  # noqa: E501
+# source sha256 091ee097f32f361553acfcd0d4e622ec2e7b58ebd71e3ad0c66274587b50e159  body sha256 17b8b26390ff07db503d2efe8a0ff195c9fd0736466ae7124a3971ecd9d72dc8  # noqa: E501
 """nn.padding: built in module 09_spatial."""
 
 from tinytorch.core.autograd import vjp
@@ -61,8 +61,8 @@ def circled(xp, n, before, after):
 
 
 # mode -> its places, and how much padding a row of n has numbers for
-MODES = {"reflect": (reflected, lambda n: n - 1), "replicate": (replicated, lambda n: float("inf")),
-         "circular": (circled, lambda n: n)}
+MODES = {"reflect": (reflected, lambda n: n - 1), "circular": (circled, lambda n: n),
+         "replicate": (replicated, lambda n: float("inf") if n else -1)}
 
 
 def pad(input, pad, mode="constant", value=None):

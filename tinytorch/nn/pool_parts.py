@@ -1,5 +1,5 @@
 # Generated from modules/09_spatial/pool_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 ded202b9ff04047fbbaf33b97f32e473b8bbbc2f7a987f7f1f973632a8ade76b  body sha256 0da0663cee0c014b26ec7345e3b5f928da305a0ca5bbf2ffed826427cd81c851  # noqa: E501
+# source sha256 b0b46a6283659d4a25b75cdf7eba9cd4aadf7afc2d77c71aaf15422f88632f97  body sha256 68043017ffa4fbf91c044d1b1ae21a117614e8f56f59f2fbed7af04dd2391a39  # noqa: E501
 """nn.pool_parts: built in module 09_spatial."""
 
 from tinytorch.core.activation_rules import through
@@ -69,8 +69,9 @@ def adaptive_sizes(name, input, output_size):
     if len(wanted) != 2:
         raise RuntimeError(f"{name}: output_size={output_size!r} must be one number, or a pair.")
     if input.ndim not in (3, 4) or 0 in input.shape[-3:]:
-        raise RuntimeError(f"{name} got an input of shape {input.shape}: it must be (N, C, H, W) or "
-                           "(C, H, W), and only the batch may be empty.")
+        kind = ValueError if wanted is output_size and input.ndim < 3 else RuntimeError      # as PyTorch
+        raise kind(f"{name} got an input of shape {input.shape}: it must be (N, C, H, W) or (C, H, W), and "
+                   "only the batch may be empty.")
     return pair([n if w is None else w for w, n in zip(wanted, input.shape[-2:])], "output_size")
 
 
@@ -79,9 +80,12 @@ def winners(x, largest, grid):
     xp = array_module(x)
     which = xp.zeros(largest.shape, "uint8" if len(grid.places()) < 256 else "int32")
     missing = xp.ones(largest.shape, bool)
-    padded = grid.padded(x, float("nan")) if x.dtype.kind == "f" else grid.padded(x)   # nan equals nothing
+    padded, outside = grid.padded(x), grid.padded(xp.zeros(x.shape[-2:], bool), True)
     for place in grid.places():
-        missing &= padded[place] != largest
+        other = padded[place] != largest
+        if padded is not x:                            # a 0 in the margin is no number
+            other |= outside[place]
+        missing &= other
         which += missing
     if missing.any():                                  # no number equals it: it is nan
         nans = grid.padded(x != x, False)

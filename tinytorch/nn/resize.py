@@ -1,5 +1,5 @@
 # Generated from modules/09_spatial/resize_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 0ef0466016a6ff0bb73a55e51a9ba1b97a7d1431f2d2bfbebb8fd9109d3a97be  body sha256 dfefc119e6ec337a6309c27455ff76f96c341d9e6fa29993d3e2cd3f2375fd35  # noqa: E501
+# source sha256 0671de7c84e0187438e7b52560eeb0eaa4be26dba47dcfc1eb9e6f86697c75db  body sha256 07c53bc9ee49394ef20ac7daab43be1b1f8f4afc47dac9121920791e67b39029  # noqa: E501
 """nn.resize: built in module 09_spatial."""
 
 import math
@@ -177,9 +177,12 @@ def sizes_and_scales(input, size, scale_factor, recompute):
     if len(asked) != len(pixels):
         raise ValueError(f"interpolate of {input.shape}: {name} {asked} must be one number, or "
                          f"{len(pixels)}, one for each dimension after (N, C).")
+    if scale_factor is None and any(not isinstance(n, int) for n in asked):
+        raise TypeError(f"interpolate: size {asked} must be whole numbers. A factor is scale_factor.")
     sizes = asked if scale_factor is None else [int(n * s) for n, s in zip(pixels, asked)]
-    if min(sizes) < 1 or min(pixels) < 1:
-        raise RuntimeError(f"interpolate of {input.shape} to {tuple(sizes)}: every size must be 1 or more.")
+    if min(*sizes, *input.shape[1:]) < 1:
+        raise RuntimeError(f"interpolate of {input.shape} to {tuple(sizes)}: every size but N's must be 1 or "
+                           "more.")
     return sizes, [None] * len(pixels) if scale_factor is None or recompute else asked
 
 

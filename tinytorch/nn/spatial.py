@@ -1,5 +1,5 @@
 # Generated from modules/09_spatial/spatial_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 52352ab5f763563f3850ef9818c43779da6ad3c268fbf3cb3f7cc5216934a1e6  body sha256 8f0985774c31b1228b52056e112cc7b9b426323f6c498f0b678b159e80ef531f  # noqa: E501
+# source sha256 05b83ac24e61667d258c9b088cd2dc7dcb66ff2f7886c1d145b50a385782da84  body sha256 e7f46635ba321b8425f8fc0c0c77b5decb01ae6ebac0edba6df2653277b8bd40  # noqa: E501
 """nn.spatial: built in module 09_spatial."""
 
 import math
@@ -13,6 +13,7 @@ from tinytorch.nn.conv_parts import (
     batched,
     check_bias,
     check_conv,
+    check_gradient_size,
     conv_grid,
     halves_in_float32,
     margins_of,
@@ -159,9 +160,9 @@ def conv2d_weight(input, weight_size, grad_output, stride=1, padding=0, dilation
     array([[[[13, 16],
              [25, 28]]]])
     """
-    _, u, slices = plan_of(input.shape, weight_size, stride, padding, dilation, groups)
-    x, g = u.padded(batched(input)), batched(grad_output)
-    o, k = weight_size[0], math.prod(weight_size[1:])
+    grid, u, slices = plan_of(input.shape, weight_size, stride, padding, dilation, groups)
+    x, g, o, k = u.padded(batched(input)), batched(grad_output), weight_size[0], math.prod(weight_size[1:])
+    check_gradient_size(g, len(x), o, *grid.size)
     total = array_module(x).zeros((groups, k, o // groups), x.dtype)
     for part in slices:
         total += (u.rows(x[part]) @ u.line(g[part]).swapaxes(2, 3)).sum(0)
@@ -180,6 +181,7 @@ def conv2d_input(input_size, weight, grad_output, stride=1, padding=0, dilation=
     """
     grid, u, slices = plan_of(input_size, weight.shape, stride, padding, dilation, groups)
     g, matrix = batched(grad_output), u.matrix(weight).swapaxes(1, 2)
+    check_gradient_size(g, *(input_size[:-3] or (1,)), len(weight), *grid.size)
     dx = u.zeros(g, len(g), input_size[-3])
     for part in slices:
         u.add_back(dx[part], matrix, u.line(g[part]))

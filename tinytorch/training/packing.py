@@ -1,9 +1,10 @@
 # Generated from modules/07_training/packing_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 ab5de0c0189d56bd033fbcec9f1e9b97d5ad2ce83bcdf10dcbeeaec6d35e1ab0  body sha256 bf9b5124ec1a79ee39fab52cb2aaa5605faecc3886ef9368a730332ba8f1c0ce  # noqa: E501
+# source sha256 48b295c0722ddfffe839ba5f7ad30536901e51df39bb177459a45046043585e0  body sha256 893d87004d99bcbd66e8fdb98c09146dce8a2bdde6828db2b72b7a5b8a08deeb  # noqa: E501
 """training.packing: built in module 07_training."""
 
 import json
 import os
+import re
 import threading
 
 import numpy as np
@@ -211,5 +212,5 @@ def remove_leftovers(path):
     """Remove what runs that were killed while writing left beside `path`."""
     folder, name = os.path.split(os.path.abspath(path))
     for other in os.listdir(folder):
-        if other.startswith(name + ".") and other.endswith(".tmp"):
+        if re.fullmatch(re.escape(name) + r"\.\d+-\d+\.tmp", other):
             os.unlink(os.path.join(folder, other))

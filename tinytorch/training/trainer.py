@@ -1,5 +1,5 @@
 # Generated from modules/07_training/training_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 fbc81e4fa36d68c6f7dccbf5d12c6283f8fef4f61857370c23588692a973b95f  body sha256 e4162efaf092b5d36bf0a159fe86ae3bdfb434ab5a0ee6e0426d178aeaa592c2  # noqa: E501
+# source sha256 5064e861eb25b7965c90fad91bea800b4b974dda6511216a02a9c1c81d89ce89  body sha256 e4162efaf092b5d36bf0a159fe86ae3bdfb434ab5a0ee6e0426d178aeaa592c2  # noqa: E501
 """training.trainer: built in module 07_training."""
 
 from tinytorch.core.autograd import no_grad

@@ -1,5 +1,5 @@
 # Generated from modules/07_training/trainer_base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 ca0d54f1cb6292967bd2fb0b4a6204adee8ef31c0904f6efad1bafff8e7a2a3b  body sha256 0f529cd28335d10b78c7c793b7e7e1437a19dce95caf3097cb289c48118c74d5  # noqa: E501
+# source sha256 e0d38d67c4ab10c61cc02aa135953db8108f4c8edbf20a6f615dcfe837f89ac7  body sha256 1854fd0c27c7e95f1450e431e7d91afd7b6c60b84a375fd3b5453a0e4499842b  # noqa: E501
 """training.trainer_base: built in module 07_training."""
 
 import math
@@ -216,6 +216,8 @@ class TrainerBase:
     def go_on_at(self, position):
         """Take over the position of a saved run; `fit` will go on there, also with its batches."""
         self.position, self._unread, self._resumed = {**START, **position}, [], True
+        if self.steps:
+            self.optimizer.stepped = True              # a schedule need not warn that it comes first
 
     def _save(self):
         if self._checkpoint is not None:

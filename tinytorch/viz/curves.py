@@ -1,8 +1,12 @@
 # Generated from modules/07_training/curves_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 5425b33861382b3fae65e7f226d458ce411d613428b444d67d464d8ba8dc1e9c  body sha256 9631b8122db26c248c46d1200bdfde86837b233e7643d589b09fd83b03340580  # noqa: E501
+# source sha256 d9284ca9af66cf0fef8ecb30505eaff15a66c6d2a6d3b16d00bc8c0346facc8e  body sha256 68dc0afbbf37163fee7dcf3dcb306d7b22f11b43abd6649036d30460ab3b6612  # noqa: E501
 """viz.curves: built in module 07_training."""
 
-__all__ = ["draw_confusion", "draw_curves"]
+from tinytorch.core.autograd import no_grad
+from tinytorch.core.creation import linspace
+from tinytorch.core.joining import meshgrid, stack
+
+__all__ = ["draw_boundary", "draw_confusion", "draw_curves"]
 
 
 def draw_curves(rows, names=None, stop=None, axes=None):
@@ -22,6 +26,7 @@ def draw_curves(rows, names=None, stop=None, axes=None):
     if stop is not None:
         axes.axvline(stop, color="#888888", linestyle="--", label=f"best: epoch {stop}")
     axes.set_xlabel("epoch")
+    axes.xaxis.get_major_locator().set_params(integer=True)
     if axes.lines:
         axes.legend()
     return axes
@@ -41,8 +46,30 @@ def draw_confusion(matrix, labels=None, axes=None):
     for i, row in enumerate(counts):
         for j, count in enumerate(row):
             axes.text(j, i, str(count), ha="center", va="center", color="w" if 2 * count > most else "k")
-    axes.set_xticks(range(len(counts)), labels)
+    long = max(len(str(label)) for label in labels) > 3
+    axes.set_xticks(range(len(counts)), labels, rotation=45 * long, ha="right" if long else "center")
     axes.set_yticks(range(len(counts)), labels)
+    axes.figure.set_layout_engine("tight")
     axes.set_xlabel("predicted")
     axes.set_ylabel("true")
+    return axes
+
+
+def draw_boundary(model, x, y, title="", axes=None):
+    """Draw where a model of two numbers answers which class, and the points; returns the matplotlib axes.
+
+    model: from points (N, 2) to scores (N, C). x: points (N, 2) with their classes y (N,).
+    """
+    import matplotlib.pyplot as plt
+    axes = axes or plt.subplots(figsize=(4, 4))[1]
+    sides = [1.1 * x[:, i].abs().max().item() for i in (0, 1)]
+    across, up = [linspace(-side, side, 200) for side in sides]
+    points = stack(meshgrid(across, up, indexing="xy"), -1)        # (200, 200, 2), a line for each height
+    with no_grad():
+        answers = model(points.reshape(-1, 2)).argmax(1).reshape(200, 200)
+    most = max(1, int(y.max()))
+    colours = dict(cmap="coolwarm", vmin=0, vmax=most)
+    axes.pcolormesh(across.numpy(), up.numpy(), answers.numpy(), alpha=0.3, **colours)
+    axes.scatter(*x.T.numpy(), c=y.numpy(), s=8, **colours)
+    axes.set_title(title)
     return axes

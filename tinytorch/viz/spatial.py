@@ -1,5 +1,5 @@
 # Generated from modules/09_spatial/spatial_pictures_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 0f58e2ee4c2b070bdd5547cfadb624c7f3df1711bb1fe2d76af7bd476f96a085  body sha256 17b8dd37ac8b2e1ae010ff849a29ef7dc38086cf341af7fe4173211c97f80f2d  # noqa: E501
+# source sha256 062b9caba828b7b0e8ca51262afc32702bb6467c46f36dc78b0a93d490638976  body sha256 a11aa9fef108b20e61b95cc02bc7aba700ea27885d4eb5b8eb76f5b9d366d64b  # noqa: E501
 """viz.spatial: built in module 09_spatial."""
 
 import numpy as np
@@ -36,7 +36,7 @@ def confusion_matrix(predicted, truth, classes):
     [[1, 1], [0, 1]]
     """
     both = plain(truth) * classes + plain(predicted)
-    return np.bincount(both, minlength=classes * classes).reshape(classes, classes)
+    return np.bincount(both.astype(int), minlength=classes * classes).reshape(classes, classes)
 
 
 def draw_filters(weight, across=8):
