@@ -217,9 +217,12 @@ class Lambda:
 class ToTensor:
     """A photograph (H, W, C) or (H, W) as a float32 tensor (C, H, W); bytes 0 to 255 become 0 to 1.
 
-    Takes an array, or a PIL image. Floats keep their values.
+    Takes an array, or a PIL image. Floats keep their values. A tensor is returned as it is: the pictures of
+    `MNIST` are tensors from the beginning, where torchvision has images.
     """
     def __call__(self, picture):
+        if isinstance(picture, Tensor):
+            return picture
         array = np.asarray(picture)
         if array.ndim not in (2, 3):
             raise ValueError(f"ToTensor got {array.shape}: a photograph is (H, W) or (H, W, C).")

@@ -1,5 +1,5 @@
 # Generated from modules/08_dataloader/more_transforms_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 30b9b84d2d8c458fc6b390223a94b4a5f29b6b7759ff4e30d4e5ffb988fbda1f  body sha256 c2a4b6d551ef0c5b5f0d7c8e241f069429e245c6d64310abe889f7c3e80e284b  # noqa: E501
+# source sha256 3360b44f7c85a256db35f8741c3ed87809ddba0547f6e5a8c533291155fdcd07  body sha256 6e5d9288ba1cc8ea55291421eb17dfe774df9323c15704ae88517a7f6ba7d2de  # noqa: E501
 """data.more_transforms: built in module 08_dataloader."""
 
 import numpy as np
@@ -191,9 +191,12 @@ class Lambda:
 class ToTensor:
     """A photograph (H, W, C) or (H, W) as a float32 tensor (C, H, W); bytes 0 to 255 become 0 to 1.
 
-    Takes an array, or a PIL image. Floats keep their values.
+    Takes an array, or a PIL image. Floats keep their values. A tensor is returned as it is: the pictures of
+    `MNIST` are tensors from the beginning, where torchvision has images.
     """
     def __call__(self, picture):
+        if isinstance(picture, Tensor):
+            return picture
         array = np.asarray(picture)
         if array.ndim not in (2, 3):
             raise ValueError(f"ToTensor got {array.shape}: a photograph is (H, W) or (H, W, C).")
