@@ -15,6 +15,7 @@ import os
 import sys
 import threading
 import weakref
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -277,6 +278,20 @@ def manual_seed(seed):
     for generator in _generators.by_device.values():
         generator.manual_seed(seed)
     return default_generator()
+
+
+@contextmanager
+def drawing_from(generator):
+    """Inside, `generator` is this thread's default generator on the CPU; whatever was, is so again after."""
+    mine = _generators.by_device                       # default_generator() would count a new thread's stream
+    kept, mine[CPU] = mine.get(CPU), generator
+    try:
+        yield
+    finally:
+        if kept is None:
+            del mine[CPU]
+        else:
+            mine[CPU] = kept
 
 
 # %% [markdown]

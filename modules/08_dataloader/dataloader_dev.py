@@ -1099,8 +1099,6 @@ class DataLoader(LoaderBase):
     before its first batch. pin_memory, multiprocessing_context, persistent_workers, pin_memory_device and
     in_order are about processes, and change nothing.
     """
-    default = staticmethod(default_collate)
-
     def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0,
                  collate_fn=None, pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None,
                  multiprocessing_context=None, generator=None, *, prefetch=0, prefetch_factor=None,
@@ -1120,9 +1118,12 @@ class DataLoader(LoaderBase):
         self.batch_size, self.drop_last = batch_size, drop_last
         self.sampler, self.batch_sampler = sampler, batch_sampler
         self.order = sampler if batch_sampler is None else batch_sampler
-        self.collate_fn = collate_fn or (default_convert if batch_sampler is None else self.default)
+        self.collate_fn = collate_fn or (default_convert if batch_sampler is None else default_collate)
         self.num_workers, self.worker_init_fn, self.pin_memory = num_workers, worker_init_fn, pin_memory
         self.prefetch = prefetch or num_workers * (2 if prefetch_factor is None else prefetch_factor)
+
+    @property
+    def takes_rows(self): return self.collate_fn is default_collate
 
     def batches(self, order):
         """Yields a batch for each list of numbers in `order`; loads it when it is asked for.

@@ -10,14 +10,13 @@
 # %%
 import itertools
 import threading
-from contextlib import contextmanager
 from copy import deepcopy
 
 import numpy as np
 from dataset_base_dev import IterableDataset, Rows, item_at, items_at, raise_named
 from sampler_base_dev import check_bool, check_iterable
 
-from tinytorch.core.backend import CPU, Generator, _generators
+from tinytorch.core.backend import Generator, drawing_from
 
 # %% [markdown]
 # ## Random numbers while a batch is loaded
@@ -30,20 +29,6 @@ from tinytorch.core.backend import CPU, Generator, _generators
 
 # %%
 #| export
-@contextmanager
-def drawing_from(generator):
-    """`generator` is this thread's default generator on the CPU inside, whether it has one or not."""
-    mine = _generators.by_device                       # default_generator() would count a new thread's stream
-    kept, mine[CPU] = mine.get(CPU), generator
-    try:
-        yield
-    finally:
-        if kept is None:
-            del mine[CPU]
-        else:
-            mine[CPU] = kept
-
-
 def in_streams(steps, streams, lock):
     """What `steps` yields; each step is made while random numbers come from the next of `streams`.
 
@@ -129,7 +114,7 @@ class LoaderBase:
         if self.is_stream:
             return indices                             # they are the items
         items = items_at(self.dataset, indices)
-        return list(items) if isinstance(items, Rows) and self.collate_fn is not self.default else items
+        return list(items) if isinstance(items, Rows) and not self.takes_rows else items
 
     def put_together(self, items, indices):
         """`collate_fn(items)`; an error says which items of the dataset they were."""

@@ -159,3 +159,17 @@ def test_negative_and_large_seeds():
         first = torch.rand(2).tolist()
         torch.manual_seed(seed)
         same(torch.rand(2), first)
+
+
+def test_a_generator_can_be_lent():
+    """Inside, the default numbers come from it; afterwards the thread's own go on, also after an error"""
+    torch.manual_seed(3)
+    own, lent = torch.rand(2).tolist(), torch.Generator().manual_seed(5)
+    torch.manual_seed(3)
+    first = torch.rand(1).item()
+    with pytest.raises(KeyError), backend.drawing_from(lent):
+        assert backend.default_generator() is lent
+        drawn = torch.rand(3).tolist()
+        raise KeyError
+    assert [first, torch.rand(1).item()] == pytest.approx(own)
+    assert drawn == torch.rand(3, generator=torch.Generator().manual_seed(5)).tolist()

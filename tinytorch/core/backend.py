@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/backend_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 dbf45848017a97cbe7c7c21985e2c6b39f702577d800922edefa38ab87a698cd  body sha256 7ea84096ec5e11d7986c2e9cc40590a1ba8b82715368e1da67b71a1b2eb2f548  # noqa: E501
+# source sha256 0c0d65193eff1b8391b5569b0d67d023aa3a5a85179efdbbb2a571549ecd374b  body sha256 c930eb351407cf78f39ada5979935bfd2292e0ba4a487b29b115d19bf6f4f748  # noqa: E501
 """core.backend: built in module 01_tensor."""
 
 import ctypes
@@ -8,13 +8,15 @@ import os
 import sys
 import threading
 import weakref
+from contextlib import contextmanager
 
 import numpy as np
 
 __all__ = [
     "CPU", "Generator", "OnDevice", "WriteLog", "array_module", "cuda_available", "cuda_problem",
-    "default_generator", "device", "device_of", "is_array", "keep_freed_memory", "library_on",
-    "manual_seed", "shares_memory", "to_device", "to_numpy", "usable_cupy", "writes", "wrote",
+    "default_generator", "device", "device_of", "drawing_from", "is_array", "keep_freed_memory",
+    "library_on", "manual_seed", "shares_memory", "to_device", "to_numpy", "usable_cupy", "writes",
+    "wrote",
 ]
 
 
@@ -246,6 +248,20 @@ def manual_seed(seed):
     for generator in _generators.by_device.values():
         generator.manual_seed(seed)
     return default_generator()
+
+
+@contextmanager
+def drawing_from(generator):
+    """Inside, `generator` is this thread's default generator on the CPU; whatever was, is so again after."""
+    mine = _generators.by_device                       # default_generator() would count a new thread's stream
+    kept, mine[CPU] = mine.get(CPU), generator
+    try:
+        yield
+    finally:
+        if kept is None:
+            del mine[CPU]
+        else:
+            mine[CPU] = kept
 
 
 def keep_freed_memory():

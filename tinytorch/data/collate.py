@@ -1,5 +1,5 @@
 # Generated from modules/08_dataloader/dataloader_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 d65dd59be45951d52ad4b9bfbaa0fa603d8645f3187c52b2add98498d23dee74  body sha256 5854c0cabf7eb2b8c195e57f334c10a438de261c3c690c2b6eb5613ba18f51db  # noqa: E501
+# source sha256 265c888656fbbe250ce3aba4a47914e950ddab1877811bff89450837f6f34417  body sha256 5854c0cabf7eb2b8c195e57f334c10a438de261c3c690c2b6eb5613ba18f51db  # noqa: E501
 """data.collate: built in module 08_dataloader."""
 
 from collections.abc import Mapping

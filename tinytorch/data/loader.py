@@ -1,5 +1,5 @@
 # Generated from modules/08_dataloader/dataloader_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 d65dd59be45951d52ad4b9bfbaa0fa603d8645f3187c52b2add98498d23dee74  body sha256 543bcfb3d342aa2020b41ab599d0f0d9f694636760e3678a7c5a3bae68b55d44  # noqa: E501
+# source sha256 265c888656fbbe250ce3aba4a47914e950ddab1877811bff89450837f6f34417  body sha256 b1a753fb7d9c722cccc9b584c66fe2e530ce8d24d249f5d2a11e8e3aab122943  # noqa: E501
 """data.loader: built in module 08_dataloader."""
 
 import threading
@@ -25,8 +25,6 @@ class DataLoader(LoaderBase):
     before its first batch. pin_memory, multiprocessing_context, persistent_workers, pin_memory_device and
     in_order are about processes, and change nothing.
     """
-    default = staticmethod(default_collate)
-
     def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0,
                  collate_fn=None, pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None,
                  multiprocessing_context=None, generator=None, *, prefetch=0, prefetch_factor=None,
@@ -46,9 +44,12 @@ class DataLoader(LoaderBase):
         self.batch_size, self.drop_last = batch_size, drop_last
         self.sampler, self.batch_sampler = sampler, batch_sampler
         self.order = sampler if batch_sampler is None else batch_sampler
-        self.collate_fn = collate_fn or (default_convert if batch_sampler is None else self.default)
+        self.collate_fn = collate_fn or (default_convert if batch_sampler is None else default_collate)
         self.num_workers, self.worker_init_fn, self.pin_memory = num_workers, worker_init_fn, pin_memory
         self.prefetch = prefetch or num_workers * (2 if prefetch_factor is None else prefetch_factor)
+
+    @property
+    def takes_rows(self): return self.collate_fn is default_collate
 
     def batches(self, order):
         """Yields a batch for each list of numbers in `order`; loads it when it is asked for.

@@ -1,33 +1,18 @@
 # Generated from modules/08_dataloader/loader_base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 b962255b314a26cc87a5ee3aa9f935a70cec5415ecba7e63e485f18f1117db81  body sha256 ada2e9ebb720605f7b385440e76a59c0cda2a90485bc06db2623dbbf53f5687b  # noqa: E501
+# source sha256 4113eaf7858b94b0096159f5b3ae329b0c51683d6d2be380a671f9366648818d  body sha256 ebc9e3731891bdcac36e60471a9962b0d79790d894d5647951db08412883c2a7  # noqa: E501
 """data.loader_base: built in module 08_dataloader."""
 
 import itertools
 import threading
-from contextlib import contextmanager
 from copy import deepcopy
 
 import numpy as np
 
-from tinytorch.core.backend import CPU, Generator, _generators
+from tinytorch.core.backend import Generator, drawing_from
 from tinytorch.data.dataset_base import IterableDataset, Rows, item_at, items_at, raise_named
 from tinytorch.data.sampler_base import check_bool, check_iterable
 
-__all__ = ["LoaderBase", "drawing_from", "epoch_streams", "get_worker_info", "in_streams"]
-
-
-@contextmanager
-def drawing_from(generator):
-    """`generator` is this thread's default generator on the CPU inside, whether it has one or not."""
-    mine = _generators.by_device                       # default_generator() would count a new thread's stream
-    kept, mine[CPU] = mine.get(CPU), generator
-    try:
-        yield
-    finally:
-        if kept is None:
-            del mine[CPU]
-        else:
-            mine[CPU] = kept
+__all__ = ["LoaderBase", "epoch_streams", "get_worker_info", "in_streams"]
 
 
 def in_streams(steps, streams, lock):
@@ -106,7 +91,7 @@ class LoaderBase:
         if self.is_stream:
             return indices                             # they are the items
         items = items_at(self.dataset, indices)
-        return list(items) if isinstance(items, Rows) and self.collate_fn is not self.default else items
+        return list(items) if isinstance(items, Rows) and not self.takes_rows else items
 
     def put_together(self, items, indices):
         """`collate_fn(items)`; an error says which items of the dataset they were."""

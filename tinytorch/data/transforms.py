@@ -1,5 +1,5 @@
 # Generated from modules/08_dataloader/dataloader_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 d65dd59be45951d52ad4b9bfbaa0fa603d8645f3187c52b2add98498d23dee74  body sha256 48eae4b8b925db2bb1b3e4c49a6b9993f3b173dd65d2c36ed573ce85c0243e70  # noqa: E501
+# source sha256 265c888656fbbe250ce3aba4a47914e950ddab1877811bff89450837f6f34417  body sha256 48eae4b8b925db2bb1b3e4c49a6b9993f3b173dd65d2c36ed573ce85c0243e70  # noqa: E501
 """data.transforms: built in module 08_dataloader."""
 
 import numpy as np
