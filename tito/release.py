@@ -37,6 +37,9 @@ Each lesson says where to write: between `### BEGIN SOLUTION` and `### END SOLUT
     tito test {nn}       run a module's tests on your code
     tito export {nn}     put a finished module into tinytorch
 
+The scripts in `milestones/` train something real with your package, after module 09:
+`python -m milestones.1998_lenet`, here in this folder.
+
 Begin with `{lesson}`: open it in VS Code or JupyterLab, or run it with Python.
 """
 
@@ -82,7 +85,8 @@ def _fill(source: Workspace, course: Workspace, start: int) -> None:
         _nothing_leaks(course, module, solutions)
     for name in ("conftest.py", "__init__.py"):
         copy_over(source.root / "tests" / name, course.root / "tests" / name)
-    copy_over(source.root / "datasets", course.root / "datasets")
+    for name in ("datasets", "milestones"):
+        copy_over(source.root / name, course.root / name)
     _package(source, course, start)
     first = next((m for m in source.modules if m.number >= start), None)
     if first is None:

@@ -1,17 +1,11 @@
 # %% [markdown]
-# # Windows, filters and mistakes, to look at
+# # Windows and filters, to look at
 #
-# Given code. Where the windows of a row lie, in plain text; and with matplotlib (the extra `viz`) the
-# filters of a convolution as small pictures, and who is taken for whom.
+# Given code: nothing to solve here. Where the windows of a row lie, in plain text; and with matplotlib (the
+# extra `viz`) the filters of a convolution as small pictures.
 
 # %%
 #| default_exp viz.spatial
-
-# %%
-import numpy as np
-
-from tinytorch.core.tensor import Tensor
-
 
 # %%
 #| export
@@ -32,49 +26,18 @@ def window_text(n, kernel, stride=1, padding=0, dilation=1):
     return "\n".join(lines)
 
 
-def plain(x): return x.numpy(force=True) if isinstance(x, Tensor) else np.asarray(x)
-
-
-def confusion_matrix(predicted, truth, classes):
-    """counts[t, p]: how often an example of class t was taken for p. predicted, truth: (N,) integers.
-
-    >>> confusion_matrix([1, 1, 0], [1, 0, 0], 2).tolist()
-    [[1, 1], [0, 1]]
-    """
-    both = plain(truth) * classes + plain(predicted)
-    return np.bincount(both.astype(int), minlength=classes * classes).reshape(classes, classes)
-
-
 def draw_filters(weight, across=8):
-    """Draw the filters of a convolution, (O, C, kh, kw), the first channel of each; returns the axes.
+    """Draw the filters of a convolution, (O, C, kh, kw), the first channel of each; returns the axes in rows.
 
     Blue is negative, red positive, white 0, on one scale for all.
     """
     import matplotlib.pyplot as plt
-    filters = plain(weight)[:, 0]
+    filters = weight.numpy(force=True)[:, 0]
     rows = -(-len(filters) // across)
-    _, grid = plt.subplots(rows, across, figsize=(across, rows), squeeze=False)
+    _, grid = plt.subplots(rows, across, figsize=(1.5 * across, 1.5 * rows), squeeze=False)
     most = abs(filters).max(initial=1e-12)
     for i, axes in enumerate(grid.flat):
         axes.axis("off")
         if i < len(filters):
             axes.imshow(filters[i], cmap="bwr", vmin=-most, vmax=most)
     return grid
-
-
-def draw_confusion(counts, names=None, axes=None):
-    """Draw what `confusion_matrix` counted: the truth downwards, the answer across; returns the axes."""
-    import matplotlib.pyplot as plt
-    counts = plain(counts)
-    axes = axes or plt.subplots(figsize=(0.5 * len(counts) + 1.5,) * 2)[1]
-    mistakes = counts * ~np.eye(len(counts), dtype=bool)
-    axes.imshow(mistakes, cmap="Reds", vmin=0, vmax=max(1, mistakes.max()))
-    for (t, p), count in np.ndenumerate(counts):
-        if count:
-            axes.text(p, t, str(count), ha="center", va="center", fontsize=8,
-                      color="#999999" if t == p else "black")
-    axes.set_xticks(range(len(counts)), names)
-    axes.set_yticks(range(len(counts)), names)
-    axes.set_xlabel("answer")
-    axes.set_ylabel("truth")
-    return axes

@@ -1,5 +1,5 @@
 # Generated from modules/09_spatial/spatial_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 05b83ac24e61667d258c9b088cd2dc7dcb66ff2f7886c1d145b50a385782da84  body sha256 4dfb7ae2167b54843cee4a6312e7741dc6a7bed458a31ce53799b9caeb5e0b53  # noqa: E501
+# source sha256 1f09ea83a07b7558daeda5e51b5550ba6eea8b5716a1b555d599f8d0cd30ea15  body sha256 4dfb7ae2167b54843cee4a6312e7741dc6a7bed458a31ce53799b9caeb5e0b53  # noqa: E501
 """nn.pooling: built in module 09_spatial."""
 
 import numpy as np

@@ -1,5 +1,5 @@
 # Generated from modules/09_spatial/spatial_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 05b83ac24e61667d258c9b088cd2dc7dcb66ff2f7886c1d145b50a385782da84  body sha256 e7f46635ba321b8425f8fc0c0c77b5decb01ae6ebac0edba6df2653277b8bd40  # noqa: E501
+# source sha256 1f09ea83a07b7558daeda5e51b5550ba6eea8b5716a1b555d599f8d0cd30ea15  body sha256 e7f46635ba321b8425f8fc0c0c77b5decb01ae6ebac0edba6df2653277b8bd40  # noqa: E501
 """nn.spatial: built in module 09_spatial."""
 
 import math
