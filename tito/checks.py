@@ -3,11 +3,10 @@
 import atexit
 import os
 import sys
-import traceback
 from collections import Counter
 
 from tito import console
-from tito.explain import explain
+from tito.explain import explain, frames_of
 from tito.lesson import in_notebook
 
 _failed = False  # a group of the script that runs has failed
@@ -137,7 +136,7 @@ def _say_why(error: BaseException, method) -> None:
 
 def _place(error: BaseException, method) -> str:
     """file:line and the line itself: the innermost in the lesson, else outside tito."""
-    frames = traceback.extract_tb(error.__traceback__)
+    frames = frames_of(error)
     here = os.path.dirname(os.path.abspath(__file__))
     lesson = getattr(getattr(method, "__code__", None), "co_filename", None)
     inside = [f for f in frames if f.filename == lesson]

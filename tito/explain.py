@@ -26,12 +26,29 @@ def explain(error: BaseException) -> str:
     """What an exception means to the one whose code raised it, in a few lines."""
     said = "\n".join([str(error).strip(), *_notes(error), *_about_none(error)]).strip()
     if not isinstance(error, AssertionError):
+        first = behind(error)
+        if first and str(first) not in said:
+            said += f"\nIts cause: {type(first).__name__}: {first}"
         return f"{type(error).__name__}: {said}" if said else type(error).__name__
     found = _failed_assert(error.__traceback__)
     if found is None:
         return said or "The check does not hold."
     values = _compared(*found)
     return f"{said}\n{values}" if said else values
+
+
+def behind(error: BaseException) -> BaseException | None:
+    """The array library's error that an op put into its own words: it knows the line in the op, and
+    which arrays met there."""
+    told_anew = isinstance(error, RuntimeError) and error.__suppress_context__ and not error.__cause__
+    return error.__context__ if told_anew else None
+
+
+def frames_of(error: BaseException) -> list[traceback.FrameSummary]:
+    """Where an exception came from, innermost last; through an op to the line in it that failed."""
+    first = behind(error)
+    inner = traceback.extract_tb(first.__traceback__) if first else []
+    return [*traceback.extract_tb(error.__traceback__), *inner]
 
 
 def _notes(error: BaseException) -> list[str]:

@@ -16,13 +16,12 @@ import linecache
 import os
 import sys
 import time
-import traceback
 import types
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tito.checks import first_line, methods_of, sentence_of, unwritten_behind
-from tito.explain import explain
+from tito.explain import explain, frames_of
 from tito.results import FAILED, PASSED, SKIPPED, UNWRITTEN
 
 PRINT_LIMIT = 10_000  # characters kept of what one check prints
@@ -120,8 +119,7 @@ def _frames(error: BaseException) -> list[tuple[str, int, str]]:
     """Where an exception came from, innermost last, without tito's own lines."""
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         return [(error.filename, error.lineno, "")]
-    frames = [(frame.f_code.co_filename, line, frame.f_code.co_name)
-              for frame, line in traceback.walk_tb(error.__traceback__)]
+    frames = [(frame.filename, frame.lineno, frame.name) for frame in frames_of(error)]
     here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
     frames = [frame for frame in frames if not frame[0].startswith(here)]
     return frames[:FRAMES] + frames[FRAMES:][-FRAMES:]  # an endless recursion has a thousand

@@ -182,6 +182,31 @@ def test_an_op_that_returns_nothing_is_named(course):
     assert done.stdout.count("A function without `return` gives None") == 1
 
 
+def test_an_error_inside_an_op_is_shown_at_its_line_in_the_op(course):
+    """The op says it with the shapes of its inputs; what met, and where, only the first error knows"""
+    done = course.run('''
+        def op(x):
+            try:
+                return body(x)
+            except ValueError:
+                raise RuntimeError("op of shapes (2,): they do not fit.") from None
+        def body(x):
+            return int("seven") + x
+        class TestOp:
+            """An op"""
+            def test_op(self):
+                "It adds"
+                op(1)
+        run_tests(TestOp)
+    ''')
+    assert done.stdout.splitlines()[1:5] == [
+        "❌ It adds",
+        "    RuntimeError: op of shapes (2,): they do not fit.",
+        "    Its cause: ValueError: invalid literal for int() with base 10: 'seven'",
+        "    modules/05_five/five_dev.py:9: return int(\"seven\") + x",
+    ]
+
+
 def test_each_check_has_its_own_instance_and_setup(course):
     done = course.run('''
         class TestBase:
