@@ -142,7 +142,8 @@ def _place(error: BaseException, method) -> str:
     inside = [f for f in frames if f.filename == lesson]
     outside = [f for f in frames if os.path.dirname(os.path.abspath(f.filename)) != here]
     for frame in (inside or outside)[-1:]:
-        return f"{_shown(frame.filename)}:{frame.lineno}: {frame.line or ''}".rstrip(": ")
+        at = f"{_shown(frame.filename)}:{frame.lineno}"
+        return f"{at}: {frame.line}" if frame.line else at
     return ""
 
 

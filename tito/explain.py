@@ -78,7 +78,7 @@ def _about_none(error: BaseException) -> list[str]:
     function = getattr(getattr(op, "forward", None), "__name__", None)
     if function and function == getattr(op, "name", None):  # an op, which looked at its result
         return [f"Did {function} return None? Then a `return` is missing."]
-    return [NO_RETURN]
+    return ["Something is None here: what a function without `return` gave, or an argument left out."]
 
 
 def _failed_assert(trace: TracebackType | None) -> tuple[ast.expr, dict] | None:

@@ -47,10 +47,8 @@ from tinytorch.core.op import op
 from tinytorch.core.tensor import Tensor
 from tinytorch.nn.floats import refuse_integers
 
-# %% [markdown]
-# Those were for your code. These are for the parts that are given: tests, measurements, pictures.
-
 # %%
+# Those were for your code. These are for the parts that are given: tests, measurements, pictures.
 from spatial_pictures_dev import draw_filters, window_text
 
 from tinytorch.core.checks import check_gradient
@@ -121,10 +119,10 @@ def dense_layers_and_a_pixel():
 # ## Exercise 1: how many windows
 #
 # A row of n = 28 numbers, and windows of k = 3. The first begins at 0, the last at 25: 26 windows. With
-# *padding* p = 1 a zero is put before the row and another after it, and there are 28. With *stride* s = 2
-# only every second one is kept: 14. The last that fits begins at 26; the next would begin at 28, stick out at
-# the end, and is dropped. With *dilation* d = 2 a window takes every second number, so that three of them
-# span five. A row of 7, drawn from each of these:
+# *padding* p = 1 a zero is put before the row and another after it, which makes 30 numbers and 28 windows.
+# With *stride* s = 2 only every second one is kept: 14, which begin at 0, 2, ..., 26 of the 30. (One at 28
+# would stick out.) With *dilation* d = 2 a window takes every second number, so that three of them span
+# five. A row of 7, drawn from each of these:
 
 # %%
 @measure
@@ -134,8 +132,9 @@ def windows_of_a_row():
 
 
 # %% [markdown]
-# A window spans d (k - 1) + 1 numbers: there are k - 1 gaps of d between k numbers. The first begins at 0,
-# the last where it just fits, with steps of s between them, and there is one window more than steps:
+# A window spans d (k - 1) + 1 numbers: there are k - 1 gaps of d between k numbers. What the first window
+# leaves of the padded row is the room for steps of s. A step that does not fit whole is dropped, and there
+# is one window more than steps:
 #
 # $$ \left\lfloor \frac{n + 2p - d\,(k - 1) - 1}{s} \right\rfloor + 1 $$
 #
@@ -171,9 +170,9 @@ class TestOutputSize:
         expect(output_size(7, 3, dilation=3), 1)
 
     def test_all_at_once(self):
-        "227 numbers, windows of 11, stride 4: 55, the first layer of AlexNet (Krizhevsky, 2012)"
+        "227 numbers, windows of 11, stride 4: 55, as in AlexNet (2012); and 10 with all four: 5"
         expect(output_size(227, 11, stride=4), 55)
-        expect(output_size(10, 2, 3, 4, 5), 5)
+        expect(output_size(10, 2, 3, 4, 5), 5, why="18 with the padding, a window spans 6: 12/3 = 4 steps")
 
     def test_whole(self):
         "A number of windows is an int"
@@ -185,8 +184,8 @@ run_tests(TestOutputSize)
 # %% [markdown]
 # ## Exercise 2: as many windows as numbers
 #
-# How much padding keeps the size, with stride 1? A window that spans d (k - 1) + 1 numbers costs d (k - 1)
-# windows: so many zeros are needed. For k = 3 two, one at each end. For k = 4 three, and the odd one goes to
+# How much padding keeps the size, with stride 1? Without any there are d (k - 1) windows fewer than numbers,
+# so that many zeros are needed. For k = 3 two, one at each end. For k = 4 three, and the odd one goes to
 # the end (to the right, or below). PyTorch calls this "same".
 
 # %%
@@ -212,7 +211,7 @@ class TestSamePadding:
 
     def test_even_kernel(self):
         "Windows of 4 need three zeros, and the odd one goes to the end"
-        expect(same_padding(4), (1, 2), why="(2, 1): the odd one stands before the row")
+        expect(same_padding(4), (1, 2), why="(2, 1): the odd one stands before; (2, 2): one too many")
         expect(same_padding(2), (0, 1))
 
     def test_dilation(self):
@@ -282,7 +281,7 @@ class TestConv2dLoops:
     def test_by_hand(self):
         "1 to 16 with [[1, 0], [0, -1]]: -5 in all nine places"
         expect(conv2d_loops(to_sixteen(), one_filter([1, 0], [0, -1])), np.full((1, 1, 3, 3), -5.),
-               why="5: the filter is flipped")
+               why="5: the filter is flipped; -6 first: `=` keeps only the last product")
 
     def test_not_flipped(self):
         "[[0, 1], [0, 0]] picks what stands at the upper right: 2 first"
@@ -294,16 +293,24 @@ class TestConv2dLoops:
         expect(conv2d_loops(to_sixteen(), one_filter([1, 0], [0, 0]), 2), [[[[1., 3.], [9., 11.]]]])
 
     def test_wide(self):
-        "A picture of 2 by 4 and a filter of 1 by 3: two rows of two"
-        x = np.arange(8.).reshape(1, 1, 2, 4)
-        expect(conv2d_loops(x, one_filter([1, 10, 100])), [[[[210., 321.], [654., 765.]]]],
-               why="height and width are exchanged somewhere")
+        "A picture of 2 by 5 and a filter of 1 by 3: two rows of three"
+        expect(conv2d_loops(np.ones((1, 0, 2, 5)), np.ones((1, 0, 1, 3))).shape, (1, 1, 2, 3),
+               why="(1, 1, 3, 2): height and width of the result are exchanged")
+        expect(conv2d_loops(np.arange(10.).reshape(1, 1, 2, 5), one_filter([1, 10, 100])),
+               [[[[210., 321., 432.], [765., 876., 987.]]]],
+               why="12 first: the filter is flipped; 200: `=`, not `+=`; else height and width are mixed")
 
     def test_channels(self):
         "The sum goes over the channels in, and each filter makes a channel of its own, for each picture"
         x = np.array([1., 10., 100., 1000.]).reshape(2, 2, 1, 1)
         weight = np.array([[1., 2.], [3., 4.], [0., 1.]]).reshape(3, 2, 1, 1)
         expect(conv2d_loops(x, weight)[:, :, 0, 0], [[21., 43., 10.], [2100., 4300., 1000.]])
+
+    def test_dtype(self):
+        "float64 comes out, of float32 and of integers too"
+        for dtype in "float32", "int64":
+            out = conv2d_loops(to_sixteen().astype(dtype), one_filter([1, 0], [0, -1]).astype(dtype))
+            expect(str(out.dtype), "float64", why="np.zeros without a dtype gives float64")
 
 
 run_tests(TestConv2dLoops)
@@ -312,7 +319,7 @@ run_tests(TestConv2dLoops)
 # ## Exercise 4: all windows, and no copy
 #
 # Now fast. The windows first: an array that has every window in it, so that the sums become one product.
-# Each pixel is in up to nine windows, but none must be copied for it. An array is a row of boxes and
+# A pixel is in up to four windows of 2 by 2, but need not be copied for it. An array is a row of boxes and
 # *strides* (module 01): how many bytes on is the next row, the next number. So:
 #
 # ```
@@ -343,12 +350,12 @@ def windows(x, kernel, stride=(1, 1), dilation=(1, 1)):
            [10., 11.]])
     """
     as_strided = array_module(x).lib.stride_tricks.as_strided
-    n, c, down, right = x.strides                      # bytes to the next picture, channel, row, number
+    to_picture, to_channel, down, right = x.strides    # bytes to the next picture, channel, row, number
     ### BEGIN SOLUTION
     rows = output_size(x.shape[2], kernel[0], stride[0], 0, dilation[0])
     columns = output_size(x.shape[3], kernel[1], stride[1], 0, dilation[1])
     return as_strided(x, (*x.shape[:2], rows, columns, *kernel), (
-        n, c, stride[0] * down, stride[1] * right, dilation[0] * down, dilation[1] * right))
+        to_picture, to_channel, stride[0] * down, stride[1] * right, dilation[0] * down, dilation[1] * right))
     ### END SOLUTION
 
 
@@ -387,8 +394,10 @@ class TestWindows:
     def test_any_memory(self):
         "Any strides will do: a transposed picture, every second picture of a batch, two channels, 5 by 7"
         x = np.arange(280.).reshape(4, 2, 7, 5).transpose(0, 1, 3, 2)[::2]
+        out = self.found(x, (3, 2), shape=(2, 2, 3, 6, 3, 2))
+        expect(out[1, 1, 2, 4], x[1, 1, 2:5, 4:6], why="take the bytes from x.strides")
         out = self.found(x, (3, 2), (2, 1), shape=(2, 2, 2, 6, 3, 2))
-        expect(out[1, 1, 1, 4], x[1, 1, 2:5, 4:6], why="take the bytes from x.strides")
+        expect(out[1, 1, 1, 4], x[1, 1, 2:5, 4:6], why="the windows are two rows apart, their numbers one")
 
     def test_empty(self):
         "A batch of none has no windows"
@@ -414,28 +423,22 @@ run_tests(TestWindows)
 #
 # That is a matrix product, and nothing on a computer has been polished as long as that: filters (O, K) times
 # windows (K, L) is (O, L), where K = C kh kw counts the numbers of a window, and L the windows. This time
-# the windows are copied, and that is the price: each pixel up to nine times.
+# the windows are copied, and that is the price: each pixel up to four times, up to nine for 3 by 3.
 #
 # With *groups* a layer is cut into G layers side by side: the first group of filters sees only the first
-# group of channels, and so on. So the windows come group by group, (n, G, K, L), with K = C/G kh kw. `@`
-# multiplies the last two dimensions and goes along with the others: (G, O/G, K) @ (n, G, K, L) is
-# (n, G, O/G, L). Without groups G is 1, and nothing is special about it.
+# group of channels, and so on. For you that is one more size: the windows of a group make a matrix of their
+# own, (n, G, K, L), with K = C/G kh kw. (Without groups G is 1.)
 #
-# The class `Windows` does both directions. `rows` is this exercise, `add_back` exercise 8. `Unrolling`,
-# which it inherits from, does the rest, and is given (`unrolling_dev.py`):
-#
-# ```
-# self.grid       where the windows lie: .size (rows, columns), .kernel, .stride, .dilation, all pairs
-# self.groups     G                                    matrix(weight)   weight (O, C/G, kh, kw) as (G, O/G, K)
-# line(g)         (n, O, rows, columns) as (n, G, O/G, L)               picture(sums)   the other way around
-# ```
+# Write `rows` of the class `Windows`; `add_back` is exercise 8, and `Unrolling` has the rest. You need
+# `self.groups`, G, and `self.grid`, which says where the windows lie: `.kernel`, `.stride` and `.dilation`
+# are pairs. No size may be -1 in a `reshape`: for a batch of none it could be anything.
 
 # %%
 #| export
 class Windows(Unrolling):
     """The windows of pictures as columns of matrices, and back."""
     def rows(self, x):
-        """The windows of x (n, C, H, W), which has its margins, as columns: (n, G, K, L).
+        """The windows of x (n, C, H, W), which has its margins already, as columns: (n, G, K, L).
 
         K counts channel, row and column in the window, in this order; L the windows, row by row.
         """
@@ -447,9 +450,9 @@ class Windows(Unrolling):
         ### END SOLUTION
 
     def add_back(self, dx, matrix, g):
-        """Add matrix @ g, (n, G, K, L), to dx in place: each number where `rows` took it from.
+        """Exercise 8. Add matrix @ g, (n, G, K, L), to dx in place: each number where `rows` took it from.
 
-        dx: (n, C, H, W), with margins. matrix: (G, K, O/G). g: (n, G, O/G, L).
+        dx: (n, C, H, W), with margins. matrix: (G, K, O/G). g: (n, G, O/G, L). K and L count as in `rows`.
         """
         ### BEGIN SOLUTION
         places = self.grid.places()
@@ -459,8 +462,6 @@ class Windows(Unrolling):
         ### END SOLUTION
 
 
-# %%
-#| export
 def grid_of(input_size, weight_size, stride=1, padding=0, dilation=1):
     """Where the windows of a convolution lie, from what conv2d is asked with."""
     kernel, stride = tuple(weight_size[2:]), pair(stride, "stride", 1)
@@ -488,6 +489,8 @@ class TestWindowsRows:
         "The channels stand below each other, window row by window row; each picture has a matrix"
         x = np.array([1., 2., 3., 4., 50., 60., 70., 80.]).reshape(2, 2, 1, 2)
         expect(windows_of((1, 2), (1, 1)).rows(x), [[[[1., 2.], [3., 4.]]], [[[50., 60.], [70., 80.]]]])
+        expect(windows_of((1, 2), (1, 2)).rows(x)[0, 0, :, 0], [1., 2., 3., 4.],
+               why="1 3 2 4: K counts the channel first, and in it the places of the window")
 
     def test_groups(self):
         "In two groups, each half of the channels has a matrix of its own"
@@ -499,8 +502,13 @@ class TestWindowsRows:
         expect(windows_of((4, 4), (2, 2), (1, 2), 0, (2, 1)).rows(to_sixteen())[0, 0],
                [[1., 3., 5., 7.], [2., 4., 6., 8.], [9., 11., 13., 15.], [10., 12., 14., 16.]])
 
+    def test_margins(self):
+        "A picture of 2 by 2 with its margins is 4 by 4, and has nine windows"
+        expect(windows_of((2, 2), (2, 2), 1, 1).rows(to_sixteen()).shape, (1, 1, 4, 9),
+               why="25 windows: x has its margins already, and was padded once more")
+
     def test_empty(self):
-        "A batch of none has no matrices"
+        "A batch of none has no matrices, but their sizes (a -1 in a reshape cannot be worked out here)"
         expect(windows_of((4, 5), (2, 2)).rows(np.zeros((0, 3, 4, 5))).shape, (0, 1, 12, 12))
 
 
@@ -509,22 +517,20 @@ run_tests(TestWindowsRows)
 # %% [markdown]
 # ## Exercise 6: one product
 #
-# Now the convolution. One thing is special about it: all windows of a batch are nine times the batch, easily
-# a hundred megabytes, and by the time the product reads them they are no longer in a *cache*, the small fast
-# memory beside the processor. So only the windows of a few pictures are laid out at a time, about 2 MB, and
-# multiplied while they are still there. `slices`, given, says which: `for part in slices`, and `x[part]` is
-# a few pictures.
+# Now the convolution: filters times windows, plus bias. All windows of a batch would be easily a hundred
+# megabytes. So only those of a few pictures are laid out at a time, a megabyte or two, and multiplied while
+# they are still in the *cache*, the small fast memory beside the processor. `slices`, given, says which
+# pictures: `for part in slices`, and `x[part]` is a few of them (for a batch of none there is no part).
 #
-# A second trick, given: with stride 1 a picture is one long row in memory, and all windows of all channels
-# have their number (i, j) in that row, from a start a little further on. `LongRows` in `unrolling_dev.py`
-# does `rows` and `add_back` with few long copies where yours needs many short ones: several times as fast.
-#
-# Your lines have what stands here, and leave `out` filled, (N, O, rows, columns):
+# `@` multiplies the last two dimensions and goes along with the others: (G, O/G, K) @ (n, G, K, L) is
+# (n, G, O/G, L). Your lines have what stands here, and leave `out` filled, (N, O, rows, columns):
 #
 # ```
-# u        a Windows or LongRows: u.rows(pictures), u.picture(sums)       x    (N, C, H, W), with margins
-# matrix   the filters, (G, O/G, K)                                       slices    what to loop over
-# bias     (O,) or None: one number for each channel out, added to every place of it
+# u         a Windows; for stride 1 a `LongRows`, given: the same methods, with fewer and longer copies
+#           u.rows(pictures)  (n, G, K, L)        u.picture(sums)  (n, G, O/G, L) as (n, O, rows, columns)
+# matrix    the filters, (G, O/G, K)              x  (N, C, H, W), with margins      slices  to loop over
+# bias      None, or (O,): a number for each channel out, added to every place of it. (O,) beside
+#           (N, O, rows, columns) would meet the columns: give it a shape in which O meets O
 # ```
 
 # %%
@@ -588,7 +594,8 @@ class TestConv2d:
     def test_bias(self):
         "Each channel out has its own bias"
         weight = np.zeros((2, 1, 2, 2))
-        expect(conv2d(to_sixteen(), weight, np.array([3., -4.]))[0, :, 1, 2], [3., -4.])
+        expect(conv2d(to_sixteen(), weight, np.array([3., -4.]))[0, :, 1, 2], [3., -4.],
+               why="0: the bias is not added to `out` in place")
 
     def test_groups(self):
         "In two groups, the first filter sees only the first channel, the second only the second"
@@ -613,14 +620,20 @@ class TestConv2d:
         expect(weight, one_filter([1, 2], [3, 4]))
 
     def test_one_picture(self):
-        "A picture (C, H, W) without a batch gives one without a batch; a batch of none gives none"
+        "A picture (C, H, W) without a batch gives one without a batch"
         expect(conv2d(to_sixteen()[0], one_filter([1, 0], [0, -1])).shape, (1, 3, 3))
-        expect(conv2d(np.zeros((0, 1, 4, 4)), one_filter([1, 0], [0, -1])).shape, (0, 1, 3, 3))
 
     def test_many(self):
         "More pictures than fit into one part: each has its result, and the bias once"
         x = np.arange(4.).reshape(4, 1, 1, 1) + np.zeros((400, 400))
         expect(conv2d(x, one_filter([3]), np.array([1.]))[:, 0, 399, 399], [1., 4., 7., 10.])
+
+    def test_few_at_a_time(self):
+        "Of 64 pictures only the windows of a few are there at a time; of a batch of none, none"
+        x, weight = np.ones((64, 8, 32, 32), "float32"), np.ones((1, 8, 3, 3), "float32")
+        assert peak_bytes(conv2d, x, weight) < 5 * x.nbytes, \
+            "more than five copies of the batch: all windows at once, and not `for part in slices`"
+        expect(conv2d(np.zeros((0, 1, 4, 4)), one_filter([1, 0], [0, -1])).shape, (0, 1, 3, 3))
 
     def test_same(self):
         "padding='same' keeps 4 by 4, and the odd zeros stand to the right and below"
@@ -660,10 +673,10 @@ run_tests(TestConv2d)
 # windows, of that number times the window's g: **each window, times what came back to it, added up**.
 # In matrices the forward was out = W @ rows, and module 05's rule of a product says dW = g @ rowsᵀ, or
 # turned around dWᵀ = rows @ gᵀ, which is quicker here. This is one such product for each picture. The
-# weights are the same for all of them, so the pictures add up.
+# weights are the same for all of them, so the pictures add up: `total` has no dimension for them.
 #
 # You have u, x and slices as before, g (N, O, rows, columns), and `total`, zeros (G, K, O/G), to add to.
-# `u.line(g[part])` is (n, G, O/G, L).
+# `u.line(g[part])`, the inverse of `u.picture`, is (n, G, O/G, L).
 
 # %%
 #| export
@@ -713,14 +726,24 @@ class TestConv2dWeight:
         x = np.ones((4, 1, 400, 400))
         expect(conv2d_weight(x, (1, 1, 1, 1), x), [[[[640_000.]]]], why="less: `total` is to be added to")
 
+    def test_few_at_a_time(self):
+        "Of 64 pictures only the windows of a few are there at a time; of a batch of none, none"
+        x, g = np.ones((64, 8, 32, 32), "float32"), np.ones((64, 1, 30, 30), "float32")
+        assert peak_bytes(conv2d_weight, x, (1, 8, 3, 3), g) < 5 * x.nbytes, \
+            "more than five copies of the batch: all windows at once, and not `for part in slices`"
+        expect(conv2d_weight(x[:0], (1, 8, 3, 3), g[:0]), np.zeros((1, 8, 3, 3)))
+
     def test_groups(self):
         "In groups, each filter has the gradient of its own channels only"
         x = np.array([1., 10.]).reshape(1, 2, 1, 1)
         g = np.array([2., 3.]).reshape(1, 2, 1, 1)
         expect(conv2d_weight(x, (2, 1, 1, 1), g, groups=2).reshape(2), [2., 30.])
 
-    def test_judge(self):
-        "The judge agrees: 5 by 7, groups, stride, padding, dilation, and the result is linear in the filters"
+    def test_everything(self):
+        """With everything: the result, times g, has the same sum as the filters, times their gradient
+
+        For each product of a pixel, a weight and a number of g occurs once on either side.
+        """
         x, weight = some_integers(2, 4, 5, 7), some_integers(4, 2, 2, 3, times=5, modulo=7)
         how = (2, 1), (1, 0), (1, 2), 2
         g = some_integers(2, 4, 3, 3, times=3, modulo=5)
@@ -748,11 +771,12 @@ run_tests(TestConv2dWeight)
 # windows is to blame several times: **add where they overlap**. In matrices, drows = Wᵀ @ g, and then
 # every column goes back to its window.
 #
-# That is `Windows.add_back`, in the class above; `conv2d_input`, given below, is made of it. The putting
-# back is done a place at a time, not window by window: the numbers (0, 0) of all windows are every s-th pixel
-# of a rectangle, a slice; so are all numbers (0, 1). `self.grid.places()` lists those slices, row by row, as
-# many as a window has numbers: `dx[place]` has the shape (n, C, rows, columns). In one slice no pixel occurs
-# twice, so `+=` is safe there. `matrix` comes transposed already, (G, K, O/G).
+# That is `Windows.add_back`: its body stands in exercise 5, below `rows`, as a class is whole in one cell.
+# `conv2d_input`, given below, is made of it. The putting back is done a place at a time, not window by
+# window: the numbers (0, 0) of all windows are every s-th pixel of a rectangle, a slice; so are all numbers
+# (0, 1). `self.grid.places()` lists those slices, row by row, kh kw of them: `dx[place]` has the shape
+# (n, C, rows, columns), and (rows, columns) is `self.grid.size`. In one slice no pixel occurs twice, so `+=`
+# is safe there. `matrix` comes transposed already, (G, K, O/G), and K counts channel, row, column.
 
 # %%
 class TestWindowsAddBack:
@@ -780,6 +804,8 @@ class TestWindowsAddBack:
         weight = np.array([[1., 2.], [3., 4.], [5., 6.]]).reshape(3, 2, 1, 1)
         g = np.array([[1., 10., 100.], [1., 0., 0.]]).reshape(2, 3, 1, 1)
         expect(self.put((1, 1), weight, g)[:, :, 0, 0], [[531., 642.], [1., 2.]])
+        expect(self.put((1, 2), np.array([[[[1., 2.]], [[3., 4.]]]]), np.ones((1, 1, 1, 1)))[0, :, 0],
+               [[1., 2.], [3., 4.]], why="1 3 and 2 4: K counts the channel first, and in it the places")
 
     def test_what_is_there(self):
         "It adds to what dx holds"
@@ -788,7 +814,7 @@ class TestWindowsAddBack:
         expect(dx, [[[[105., 210.]]]])
 
     def test_stride_and_groups(self):
-        "Stride (2, 1), dilation (1, 2), two groups: the result is linear in the picture"
+        "With everything: the windows, times what they send back, have the same sum as the picture, times dx"
         x, weight = some_integers(2, 4, 5, 7), some_integers(4, 2, 2, 3, times=5, modulo=7)
         how, g = ((2, 1), 0, (1, 2)), some_integers(2, 4, 2, 3, times=3, modulo=5)
         u = windows_of((5, 7), (2, 3), *how, groups=2)
@@ -819,7 +845,6 @@ def conv2d_input(input_size, weight, grad_output, stride=1, padding=0, dilation=
     return grid.cropped(dx, *input_size[-2:]).reshape(input_size)
 
 
-# %%
 # %% [markdown]
 # The rules, given. Three functions, each a product of two things: picture and filter, picture and g,
 # filter and g. And each one's gradients are the other two. So a gradient of a gradient needs no further
@@ -880,13 +905,13 @@ run_tests(TestConvolution)
 # 1 1 | 8 2
 # ```
 #
-# Windows may stick out of the picture. What stands in the margin must never win, so it is not 0: a window of
-# negative numbers would become 0. It is -∞ (for integers the least there is): `lowest`, given.
+# With padding, windows stick out of the picture. What stands in the margin must never win, so it is not 0: a
+# window of negative numbers would become 0. It is -∞ (for integers the least there is): `lowest`, given.
 #
-# `windows(x, ...).max((-2, -1))` would be one line, and slow: NumPy walks over four numbers, stops, walks
-# over the next four. Go a place at a time instead, as in exercise 8: all numbers (0, 0) as one array, all
-# numbers (0, 1) as another, and so on, each compared with the largest so far. `grid.places()` lists the
-# places, `np.maximum(a, b, out=a)` compares in place.
+# `windows(...).max((-2, -1))` would be slow: NumPy walks over four numbers, stops, walks over the next four.
+# Go a place at a time instead, as in exercise 8: all numbers (0, 0), then all numbers (0, 1), and so on, each
+# compared with the largest so far. `grid.places()` lists the places, `np.maximum(a, b, out=a)` compares in
+# place.
 
 # %%
 #| export nn.pooling
@@ -949,8 +974,8 @@ class TestMaxPool:
 
     def test_negative(self):
         "With a margin, the largest of negative numbers is still one of them"
-        expect(max_pool2d(-four_by_four(), 3, 2, 1), [[[[-1., 0.], [0., -1.]]]],
-               why="0 at the first place: the margin won; pad with lowest")
+        expect(max_pool2d(-four_by_four() - 1, 3, 2, 1), [[[[-2., -1.], [-1., -2.]]]],
+               why="0 first: the margin won, pad with lowest; -1 first: x has no margins")
 
     def test_overlapping(self):
         "Windows of 3 with stride 1: all four have the 7, the 5 or the 8 in them"
@@ -1012,8 +1037,8 @@ run_tests(TestMaxPool)
 # ```
 #
 # The second has its margins already, so its windows are those of `grid.bare()`, the same grid without
-# margins. Yours is only the line or two that makes `counts`. (With `divisor_override` it is that number,
-# whatever is in the windows.)
+# margins. Yours is only the line or two that makes `counts`, an array (rows, columns). `padding` is a pair
+# here, of the form that `border` wants.
 
 # %%
 #| export nn.pooling
@@ -1030,8 +1055,9 @@ def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
     x, padding, sums = input.data, pair(padding, "padding"), window_sums(input, grid)
     ### BEGIN SOLUTION
     border = padding if count_include_pad else (0, 0)
-    counts = divisor_override or window_sums(counted_places(x, grid, border), grid.bare())
+    counts = window_sums(counted_places(x, grid, border), grid.bare())
     ### END SOLUTION
+    counts = divisor_override or counts
     return sums / counts if sums.dtype.kind == "f" else sums.div(counts, rounding_mode="trunc")
 
 
@@ -1042,8 +1068,10 @@ class TestAvgPool2d:
 
     def test_by_hand(self):
         "Four ones, padded by 1: 0.25 each, and 1 if the padding is not counted"
-        expect(self.pooled(np.ones((1, 2, 2)), 2, 2, 1), np.full((1, 2, 2), 0.25))
-        expect(self.pooled(np.ones((1, 2, 2)), 2, 2, 1, count_include_pad=False), np.ones((1, 2, 2)))
+        expect(self.pooled(np.ones((1, 2, 2)), 2, 2, 1), np.full((1, 2, 2), 0.25),
+               why="1 first: the zeros of the padding count too (is it `grid.bare()`?)")
+        expect(self.pooled(np.ones((1, 2, 2)), 2, 2, 1, count_include_pad=False), np.ones((1, 2, 2)),
+               why="0.25: with count_include_pad=False only x counts, and the border is (0, 0)")
 
     def test_quarters(self):
         "Without padding there is nothing to ask: 2.5, 1, 2.25, 5.25"
@@ -1054,18 +1082,19 @@ class TestAvgPool2d:
         row = np.arange(1., 6.).reshape(1, 1, 5)
         expect(self.pooled(row, (1, 2), ceil_mode=True), [[[1.5, 3.5, 5.]]],
                why="what lies beyond the padding is no number")
-        expect(self.pooled(row, (1, 2), padding=(0, 1), ceil_mode=True), [[[0.5, 2.5, 4.5]]])
+        expect(self.pooled(row, (1, 2), padding=(0, 1), ceil_mode=True), [[[0.5, 2.5, 4.5]]],
+               why="1 first: the zero of the padding counts, to the left and right of the row")
         expect(self.pooled(row, (1, 3), 2, (0, 1), ceil_mode=True), [[[1., 3., 3.]]])
 
     def test_wide(self):
         "The padding of the height is not that of the width"
         x = np.array([[[6., 12.]]])
-        expect(self.pooled(x, (2, 1), 1, (1, 0)), [[[3., 6.], [3., 6.]]])
+        expect(self.pooled(x, (2, 1), 1, (1, 0)), [[[3., 6.], [3., 6.]]], why="inf: border (1, 0) as (0, 1)")
         expect(self.pooled(x, (2, 1), 1, (1, 0), count_include_pad=False), [[[6., 12.], [6., 12.]]])
         expect(self.pooled(x, (1, 2), 1, (0, 1)), [[[3., 9., 6.]]])
 
     def test_override(self):
-        "divisor_override divides by what it says: the sums over 3"
+        "divisor_override divides by what it says: the sums over 3 (given)"
         expect(self.pooled(four_by_four(), 2, divisor_override=3), np.array([[[[10., 4.], [9., 21.]]]]) / 3)
 
     def test_gradient(self):
@@ -1090,9 +1119,9 @@ run_tests(TestAvgPool2d)
 # ```
 #
 # Window i of m goes from i n/m to (i + 1) n/m. Where that is no whole number, the start is rounded down
-# and the end up, so that a number that is cut by a border belongs to both. Do it with whole numbers: 3
-# * (5/3) is not always 5 in floats. Rounded down is `//`, and rounded up is `//` of the negative,
-# negated.
+# and the end up, so that a number that is cut by a border belongs to both. Do it with whole numbers: in
+# floats 25 * (7/25) is 7.000000000000001, rounded up 8. Rounded down is `//`, and rounded up is `//` of the
+# negative, negated.
 
 # %%
 #| export nn.pooling
@@ -1128,9 +1157,8 @@ class TestAdaptiveBounds:
         expect(adaptive_bounds(2, 3), [(0, 1), (0, 2), (1, 2)])
 
     def test_exact(self):
-        "Whole numbers, however large: 49 windows for 49 numbers hold one each"
-        expect(adaptive_bounds(49, 49), [(i, i + 1) for i in range(49)],
-               why="(i + 1) * (n / m) in floats is now and then a little more than a whole number")
+        "Exactly: the last of 25 windows for 7 numbers goes from 6 to 7; and all are ints"
+        expect(adaptive_bounds(7, 25)[-1], (6, 7), why="(6, 8): 25 * (7/25) is more than 7 in floats")
         assert all(type(b) is int for bounds in adaptive_bounds(5, 3) for b in bounds), "they must be ints"
 
 
@@ -1199,9 +1227,9 @@ run_tests(TestAdaptiveAvgPool2d)
 #
 # (m is called momentum and is the share of what is *new*; the optimizer's momentum was the share of the
 # old.) From 0 and 1, with the four numbers above: the mean becomes 0.9*0 + 0.1*2.5 = 0.25. The variance
-# becomes 0.9*1 + 0.1*1.6667 = 1.0667, and not 0.9 + 0.1*1.25: to normalise this batch, its own variance is
-# wanted, divided by n. To remember, an estimate for pictures to come is, and from a sample the variance
-# comes out too small by (n - 1)/n, since its mean lies in its own middle. So 1.25 times n/(n - 1).
+# becomes 0.9*1 + 0.1*1.6667 = 1.0667, and not 0.9 + 0.1*1.25. This batch is normalised by its own variance,
+# 1.25, divided by n. What is remembered is an estimate for all pictures. A sample's own mean lies in its
+# middle, so its variance is too small, by (n - 1)/n on average: hence 1.25 times n/(n - 1) = 1.6667.
 #
 # Three given functions do the arithmetic:
 #
@@ -1213,18 +1241,8 @@ run_tests(TestAdaptiveAvgPool2d)
 # ```
 #
 # The first takes mean and var as arrays, (C,), so take them of `input.data`: arrays have methods for both,
-# over several dimensions, as in `x.mean((0, 2))`. `x.var` divides by n.
-#
-# The gradient is given (`batch_norm_parts_dev.py`), and soon derived. Call x̂ the normalised numbers. Adding
-# the same to all x of a channel changes no x̂, and neither does stretching all x away from their mean. So
-# the gradient of x must be blind to both: it must add up to 0, and so must its product with x̂. Take g, and
-# take out exactly these two parts:
-#
-# $$ \frac{\partial L}{\partial x} = \frac{\gamma}{\sqrt{\mathrm{var} + \varepsilon}}
-#    \left( g - \mathrm{mean}(g) - \hat x \cdot \mathrm{mean}(g\, \hat x) \right) $$
-#
-# (ε makes the second nearly true; the formula is exact with it.) The gradient of γ is the sum of g x̂, that
-# of β the sum of g.
+# over several dimensions, as in `x.mean((0, 2))`. `x.var` divides by n. The running ones are tensors, and
+# `running_mean.data` is the array.
 #
 # Yours: in training the statistics of the batch, the running ones brought up to date (both may be None), and
 # the formula; otherwise the running ones as they are. `dims` are the dimensions to go over, all but that of
@@ -1273,9 +1291,12 @@ class TestBatchNorm:
     def test_remembered(self):
         "The running mean becomes 0.25, the running variance 0.9 + 0.1667"
         mean, var = self.running()
+        arrays = mean.data, var.data
         batch_norm(Tensor([[1.], [2.], [3.], [4.]]), mean, var, training=True)
-        expect(mean, [0.25], why="2.25: momentum is the share of the new; 0: it was not written in place")
+        expect(mean, [0.25], why="2.25: momentum is the share of the new; 0: nothing was written")
         expect(var, [1.066667], why="1.025: to remember, the variance is divided by n - 1")
+        assert mean.data is arrays[0] and var.data is arrays[1], \
+            "the tensor has another array now, and whoever holds the old one sees nothing: use `overwrite`"
 
     def test_momentum(self):
         "With momentum 1 only the new ones are left, with 0 only the old ones, 3 and 5"
@@ -1309,6 +1330,15 @@ class TestBatchNorm:
         expect(batch_norm(Tensor(np.array([[1.], [3.]])), None, None, training=True, eps=3.), [[-0.5], [0.5]])
         expect(batch_norm(Tensor(np.array([[6.]])), *self.running(), eps=3.), [[3.]])
 
+    def test_which_function(self):
+        "In training the gradient adds up to 0, as the mean moves with x; in evaluation it is g over the root"
+        for training, want in (True, 0.), (False, 0.5):
+            x = Tensor(np.array([[1.], [2.], [3.], [6.]]), requires_grad=True)
+            running = Tensor(np.zeros(1)), Tensor(np.full(1, 4.))
+            batch_norm(x, *running, training=training, eps=1e-9)[3].sum().backward()
+            expect(x.grad.sum().item(), want, why="the other of the two functions: in training it is "
+                   "batch_normalized, whose gradient knows that mean and var are x's; else normalized_by")
+
     def test_gradient(self):
         "The judge agrees on input, weight and bias, in training and in evaluation (given)"
         for training in True, False:
@@ -1324,19 +1354,31 @@ class TestBatchNorm:
 run_tests(TestBatchNorm)
 
 # %% [markdown]
+# The gradient was given (`batch_norm_parts_dev.py`), and is soon derived. Call x̂ the normalised numbers.
+# Adding the same to all x of a channel changes no x̂, and neither does stretching all x away from their mean.
+# So the gradient of x must be blind to both: it must add up to 0, and so must its product with x̂. Take g,
+# and take out exactly these two parts:
+#
+# $$ \frac{\partial L}{\partial x} = \frac{\gamma}{\sqrt{\mathrm{var} + \varepsilon}}
+#    \left( g - \mathrm{mean}(g) - \hat x \cdot \mathrm{mean}(g\, \hat x) \right) $$
+#
+# (ε makes the second nearly true; the formula is exact with it.) The gradient of γ is the sum of g x̂, that
+# of β the sum of g.
+#
 # ## Measure
 #
 # Guess first (nothing is measured before):
 #
 # 1. A batch (8, 3, 32, 32), 16 filters of 3 by 3. The seven loops in Python, or one matrix product: how
 #    many times as long do the loops take?
-# 2. How much memory do all windows of the batch take, in copies of the batch? And `conv2d`, at its peak, for
-#    a batch eight times as large?
-# 3. Three networks for the opening's digits: dense layers; convolutions with a max pool between them;
-#    convolutions without one. Which share is right of digits moved by one pixel, and by two?
+# 2. 512 such pictures. How many times the memory of the batch do all its windows take? And at the peak, the
+#    result included: one product with all windows, and `conv2d`, which lays out a few pictures at a time?
+# 3. Three networks for the opening's digits: dense layers; two convolutions with a max pool between them; the
+#    same without it. Both of these end in a dense layer on the largest number of each map. Which share is
+#    right of digits moved by one pixel, and by two?
 
 # %%
-guess_of_product = None            # times as long, copies of all windows, copies at the peak: (10, 2, 3)?
+guess_of_product = None            # times as long; copies: all windows, one product, conv2d: (10, 2, 3, 2)?
 guess_of_shares = None             # by one pixel and by two, for each network: ((45, 12), (50, 20), (50, 20))
 
 
@@ -1345,20 +1387,22 @@ def loops_or_one_product():
     if guess_of_product is None:
         return print("guess_of_product is None: guess, then run this again")
     rng = np.random.default_rng(0)
-    x, weight = [rng.normal(size=s).astype("float32") for s in [(64, 3, 32, 32), (16, 3, 3, 3)]]
-    loops = timed(lambda: conv2d_loops(x[:1], weight[:1]), repeat=1) * 8 * 16    # one map, and there are 128
-    product, rows = timed(conv2d, x[:8], weight), windows_of((32, 32), (3, 3)).rows(x)
+    x, weight = [rng.normal(size=s).astype("float32") for s in [(512, 3, 32, 32), (16, 3, 3, 3)]]
+    loops, product = timed(lambda: conv2d_loops(x[:8], weight), repeat=1), timed(conv2d, x[:8], weight)
     print(f"loops {loops:.2f} s, one product {product * 1e3:.2f} ms: {loops / product:,.0f} times")
-    print(f"all windows {rows.nbytes / x.nbytes:.1f} copies, conv2d at its peak "
-          f"{peak_bytes(conv2d, x, weight) / x.nbytes:.1f}; you guessed {guess_of_product}")
+    u = windows_of((32, 32), (3, 3))
+    def all_at_once(): return u.picture(u.matrix(weight) @ u.rows(x))
+    at_peak = [peak_bytes(f) / x.nbytes for f in (all_at_once, lambda: conv2d(x, weight))]
+    print(f"copies of the batch: all windows {u.rows(x).nbytes / x.nbytes:.1f}; at the peak one product with "
+          f"all {at_peak[0]:.1f}, conv2d {at_peak[1]:.1f}; you guessed {guess_of_product}")
 
 
 # %%
-def small_network(kernel, pool):
-    "Two convolutions, the largest of each map, one dense layer: its scores(x), and its weights"
+def small_network(pool):
+    "Two convolutions, the largest number of each map, one dense layer: its scores(x), and its weights"
     manual_seed(0)
     filters = [kaiming_uniform_(Tensor(np.zeros(s, "float32"), requires_grad=True), nonlinearity="relu")
-               for s in [(16, 1, 3, 3), (32, 16, kernel, kernel)]]
+               for s in [(16, 1, 3, 3), (32, 16, 3, 3)]]
     last = Linear(32, 10)
 
     def scores(x):
@@ -1375,18 +1419,19 @@ def three_networks_and_a_pixel():
     if guess_of_shares is None:
         return print("guess_of_shares is None: guess, then run this again")
     dense_layers_and_a_pixel()
-    for name, how in {"with a pool": (3, True), "without a pool": (5, False)}.items():
-        scores, weights = small_network(*how)
+    for pool in True, False:
+        scores, weights = small_network(pool)
         learn(scores, weights)
-        print_moved(f"convolutions, {name}", scores)
+        print_moved(f"convolutions, {'with' if pool else 'without'} a pool", scores)
     print("you guessed", guess_of_shares)
 
 
 # %% [markdown]
 # What must hold on any machine. The loops take more than a thousand times as long: Python looks at each
 # of a few million products, the matrix product does eight and more at a time and never asks what a number
-# is. All windows are nearly nine copies (there are fewer windows than pixels). `conv2d` has the copy with
-# margins and the result, 16 channels for 3, and of the windows only those of a few pictures.
+# is. All windows are eight copies (not nine: there are fewer windows than pixels), and the result, 16
+# channels for 3, nearly five more. `conv2d` needs the result too, and a copy with margins, but of the windows
+# only those of a few pictures: about half. (Of a small batch, a few pictures are most.)
 #
 # The third: the dense layers lose half of the digits by one pixel. The convolutions without a pool lose
 # hardly any, and that is the answer to the opening question: **one set of weights for every place**, and at
@@ -1407,7 +1452,7 @@ def three_networks_and_a_pixel():
 # %%
 @measure
 def filters_and_mistakes():
-    scores, weights = small_network(3, pool=True)
+    scores, weights = small_network(pool=True)
     learn(scores, weights)
     _, (pictures, labels) = digits_on_a_canvas()
     with no_grad():
@@ -1453,5 +1498,5 @@ def filters_and_mistakes():
 # one needs convolutions at all. Modules 16 and 18 make them smaller and faster.
 #
 # In the real world: PyTorch has several algorithms for a convolution and picks one by the sizes. Some never
-# store the windows, but read them from the picture tile by tile while they multiply; for 3 by 3 there is
-# Winograd's way, with less than half of the multiplications.
+# store the windows, but read them from the picture tile by tile while they multiply. For 3 by 3 there is
+# Winograd's way, which adds more and multiplies less than half as often.

@@ -70,7 +70,10 @@ class Unrolling:
 # %%
 #| export
 class LongRows(Unrolling):
-    """For stride 1. K counts in the order kh, kw, C/G; L = rows * width, the windows over the edge too."""
+    """For stride 1. K counts in the order kh, kw, C/G; L = rows * width, the windows over the edge too.
+
+    In the gradients an inf or nan, times a dropped window's 0, is nan, and may reach neighbouring pixels.
+    """
     def zeros(self, like, n, c):
         (kh, kw), (down, across) = self.grid.kernel, self.grid.dilation
         size = n * c * self.height * self.width

@@ -1,5 +1,5 @@
 # Generated from modules/09_spatial/spatial_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 1f09ea83a07b7558daeda5e51b5550ba6eea8b5716a1b555d599f8d0cd30ea15  body sha256 4dfb7ae2167b54843cee4a6312e7741dc6a7bed458a31ce53799b9caeb5e0b53  # noqa: E501
+# source sha256 afb15ee85ee67dd7dd7559516227bf60ef55566380485260cffafe09fb63686a  body sha256 aee4a5b03cab4543d25f8e10c23d6b2cf1e588aa9e0b8bb8518e75702c7c493c  # noqa: E501
 """nn.pooling: built in module 09_spatial."""
 
 import numpy as np
@@ -73,7 +73,8 @@ def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
         raise RuntimeError("avg_pool2d: divisor_override=0, and nothing can be divided by 0.")
     x, padding, sums = input.data, pair(padding, "padding"), window_sums(input, grid)
     border = padding if count_include_pad else (0, 0)
-    counts = divisor_override or window_sums(counted_places(x, grid, border), grid.bare())
+    counts = window_sums(counted_places(x, grid, border), grid.bare())
+    counts = divisor_override or counts
     return sums / counts if sums.dtype.kind == "f" else sums.div(counts, rounding_mode="trunc")
 
 

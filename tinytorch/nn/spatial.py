@@ -1,5 +1,5 @@
 # Generated from modules/09_spatial/spatial_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 1f09ea83a07b7558daeda5e51b5550ba6eea8b5716a1b555d599f8d0cd30ea15  body sha256 e7f46635ba321b8425f8fc0c0c77b5decb01ae6ebac0edba6df2653277b8bd40  # noqa: E501
+# source sha256 afb15ee85ee67dd7dd7559516227bf60ef55566380485260cffafe09fb63686a  body sha256 240cba4808a64e0272ea86e4b6e3ed7726acee4698f9e11ed926eb36201c4eea  # noqa: E501
 """nn.spatial: built in module 09_spatial."""
 
 import math
@@ -77,17 +77,17 @@ def windows(x, kernel, stride=(1, 1), dilation=(1, 1)):
            [10., 11.]])
     """
     as_strided = array_module(x).lib.stride_tricks.as_strided
-    n, c, down, right = x.strides                      # bytes to the next picture, channel, row, number
+    to_picture, to_channel, down, right = x.strides    # bytes to the next picture, channel, row, number
     rows = output_size(x.shape[2], kernel[0], stride[0], 0, dilation[0])
     columns = output_size(x.shape[3], kernel[1], stride[1], 0, dilation[1])
     return as_strided(x, (*x.shape[:2], rows, columns, *kernel), (
-        n, c, stride[0] * down, stride[1] * right, dilation[0] * down, dilation[1] * right))
+        to_picture, to_channel, stride[0] * down, stride[1] * right, dilation[0] * down, dilation[1] * right))
 
 
 class Windows(Unrolling):
     """The windows of pictures as columns of matrices, and back."""
     def rows(self, x):
-        """The windows of x (n, C, H, W), which has its margins, as columns: (n, G, K, L).
+        """The windows of x (n, C, H, W), which has its margins already, as columns: (n, G, K, L).
 
         K counts channel, row and column in the window, in this order; L the windows, row by row.
         """
@@ -97,9 +97,9 @@ class Windows(Unrolling):
         return found.reshape(n, self.groups, c // self.groups * kh * kw, rows * columns)
 
     def add_back(self, dx, matrix, g):
-        """Add matrix @ g, (n, G, K, L), to dx in place: each number where `rows` took it from.
+        """Exercise 8. Add matrix @ g, (n, G, K, L), to dx in place: each number where `rows` took it from.
 
-        dx: (n, C, H, W), with margins. matrix: (G, K, O/G). g: (n, G, O/G, L).
+        dx: (n, C, H, W), with margins. matrix: (G, K, O/G). g: (n, G, O/G, L). K and L count as in `rows`.
         """
         places = self.grid.places()
         cols = (matrix @ g).reshape(*dx.shape[:2], len(places), *self.grid.size)

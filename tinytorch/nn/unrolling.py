@@ -1,5 +1,5 @@
 # Generated from modules/09_spatial/unrolling_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 7709f50333018be1e0cbfaf71eb41775e284e666bb38e946ef6f6ee188e65033  body sha256 9c3d50a6eef81dc13fe979c868b2dc22df3625568bd2a7526cd929d9a89e1c11  # noqa: E501
+# source sha256 7a7143f22a684720906c3f9890f9dde90e2c111a58eb0d0a36f5547945704603  body sha256 267e14ad8d20e57d26a57e6e83feeeb0d5d4154ec04d1aff854c1aa273f879c0  # noqa: E501
 """nn.unrolling: built in module 09_spatial."""
 
 import math
@@ -47,7 +47,10 @@ class Unrolling:
 
 
 class LongRows(Unrolling):
-    """For stride 1. K counts in the order kh, kw, C/G; L = rows * width, the windows over the edge too."""
+    """For stride 1. K counts in the order kh, kw, C/G; L = rows * width, the windows over the edge too.
+
+    In the gradients an inf or nan, times a dropped window's 0, is nan, and may reach neighbouring pixels.
+    """
     def zeros(self, like, n, c):
         (kh, kw), (down, across) = self.grid.kernel, self.grid.dilation
         size = n * c * self.height * self.width
