@@ -3,12 +3,13 @@ import io
 import json
 import math
 import sys
+import warnings
 
 import numpy as np
 import pytest
 
 import tinytorch as torch
-from tinytorch.training import Callback, EarlyStopping, History
+from tinytorch.training import Callback, EarlyStopping, History, load
 
 from .support import Line, batches_of, examples, line_trainer, pair, trainer_of, weights
 
@@ -61,9 +62,30 @@ def test_never_a_number():
 
 
 def test_a_stopped_run_stays_stopped():
+    """It says so, and that it can be made to go on; where no epoch is left there is nothing to say"""
     trainer, _ = stopped(1., 2., 0., 0., epochs=4, patience=1)
-    trainer.fit([pair(1.)], 9)
-    assert trainer.epoch == 2
+    with pytest.warns(UserWarning, match="after epoch 2.*'stopped'") as warned:
+        trainer.fit([pair(1.)], 9)
+    assert trainer.epoch == 2 and warned[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        trainer.fit([pair(1.)], 2)
+        trainer.position["stopped"] = False
+        trainer.fit([pair(1.)], 3)
+    assert trainer.epoch == 3
+
+
+def test_the_file_of_a_stopped_run(tmp_path):
+    """It holds the last weights, to go on from; a fit that finds the run ended gives the best again"""
+    path, values = tmp_path / "run", (1., 2., 3.)
+    def made(): return line_trainer(callbacks=[Values(*values), EarlyStopping("value", patience=2)])
+    made().fit([pair(1.)], 3, checkpoint=path)
+    assert load(path)["model"]["w"].item() == pytest.approx(0.7)
+    again = made()
+    again.resume(path)
+    assert again.model.w.item() == pytest.approx(0.7)
+    again.fit([pair(1.)], 3)
+    assert again.model.w.item() == pytest.approx(0.9) and again.epoch == 3
 
 
 def test_an_unknown_number():

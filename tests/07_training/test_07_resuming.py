@@ -266,6 +266,40 @@ def test_another_trainer(path, change, error, says):
     assert weights(other) == before and other.epoch == 0 and other.history == []
 
 
+@pytest.mark.parametrize("change", ["groups", "parts of a schedule", "order of groups"])
+def test_other_parts(path, change):
+    """Groups of other sizes, a schedule of other parts: nothing has changed, not even the model"""
+    def made(sizes, parts):
+        model = network()
+        tensors = list(model.parameters())
+        groups = [{"params": tensors[:sizes]}, {"params": tensors[sizes:]}] if sizes else tensors
+        optimizer = Adam(groups, lr=0.05)
+        scheduler = S.ChainedScheduler([kind(optimizer) for kind in parts])
+        return Trainer(model, optimizer, torch.nn.functional.cross_entropy, scheduler=scheduler,
+                       schedule="batch")
+    parts = [S.LinearLR, lambda o: S.StepLR(o, 2)]
+    made(1, parts).fit(BATCHES, 1, checkpoint=path)
+    other = {"groups": lambda: made(0, parts), "order of groups": lambda: made(3, parts),
+             "parts of a schedule": lambda: made(1, parts[:1])}[change]()
+    before, state = weights(other), repr(other.optimizer.state_dict())
+    with pytest.raises(ValueError, match=r"sizes \[1, 3\]|ChainedScheduler\(LinearLR, StepLR\)"):
+        other.resume(path)
+    assert weights(other) == before and repr(other.optimizer.state_dict()) == state and other.history == []
+
+
+def test_back_in_the_same_process(path):
+    """A trainer that has run on is taken back to its checkpoint, with batches that know their position"""
+    for source in SOURCES.values():
+        seed_everything(7)
+        trainer, batches = trainer_of(), source()
+        trainer.fit(batches, 1, checkpoint=path)
+        trainer.fit(batches, 3)
+        want = weights(trainer)
+        trainer.resume(path)
+        trainer.fit(batches, 3)
+        assert weights(trainer) == want and trainer.epoch == 3
+
+
 def test_no_checkpoint(path):
     for obj in network().state_dict(), {"epoch": 3}, [1]:
         save(obj, path)

@@ -81,6 +81,14 @@ def test_a_given_step():
     assert seen == [[2, 1], [1]] and trainer.model.w.item() == pytest.approx(1 - 0.2 - 0.4)
 
 
+def test_a_loop_of_ones_own():
+    """Steps that are not noted are an error that names note, not an epoch without batches"""
+    trainer = line_trainer()
+    with trainer.running([pair(1.)] * 2, 1), pytest.raises(RuntimeError, match=r"self.note\(loss, group\)"):
+        for group in trainer.groups([pair(1.)] * 2):
+            trainer.train_step(group)
+
+
 # ---- batches ----
 
 class Named(nn.Module):
@@ -117,16 +125,49 @@ def test_targets_in_a_dictionary():
     assert trainer.evaluate(batches)["loss"] == pytest.approx((3 * 1 + 4) / 4)
 
 
-def test_counted_otherwise():
-    """count says what an example is: here, targets that are not ignored"""
-    scores = nn.Linear(2, 2)
-    trainer = Trainer(scores, torch.optim.SGD(scores.parameters()), cross_entropy, metrics=[accuracy],
-                      count=lambda batch: int((batch[-1] != -100).sum()))
-    x, y = torch.randn(6, 2), torch.tensor([0, 1, 1, -100, -100, 0])
-    got = trainer.evaluate([(x[:2], y[:2]), (x[2:5], y[2:5]), (x[5:], y[5:])])
-    with torch.no_grad():
-        assert got["loss"] == pytest.approx(cross_entropy(scores(x), y).item(), rel=1e-5)
-        assert got["accuracy"] == pytest.approx(accuracy(scores(x), y).item())
+IGNORING = torch.tensor([0, 1, 1, -100, -100, 0])
+LABELS = {"tensors": (IGNORING, (6, 2)), "arrays": (IGNORING.numpy(), (6, 2)),
+          "each place of a row": (torch.stack([IGNORING, IGNORING.flip(0)], 1), (6, 2, 2))}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_ignored_targets(kind):
+    """Means over batches with ignored targets, in evaluation and step, are those over all data at once"""
+    y, shape = LABELS[kind]
+    x = torch.tensor(np.random.default_rng(0).normal(size=shape), dtype=torch.float32)
+    batches = [(x[:2], y[:2]), (x[2:5], y[2:5]), (x[5:], y[5:])]
+
+    class Turned(nn.Linear):
+        def forward(self, x): return super().forward(x.transpose(1, -1)).transpose(1, -1)
+
+    def run(batches, **options):
+        torch.manual_seed(0)
+        model = Turned(2, 2)
+        trainer = Trainer(model, torch.optim.SGD(model.parameters(), 0.5), cross_entropy, metrics=[accuracy],
+                          **options)
+        before = trainer.evaluate(batches)
+        history = trainer.fit(batches, 1)
+        return [*before.values(), history[0]["loss"], *sum(weights(trainer)[0], [])]
+
+    assert run(batches, accumulate=3) == pytest.approx(run([(x, y)]), rel=1e-5)
+    rows = run(batches, accumulate=3, count=lambda batch: len(batch[0]))
+    assert rows[0] != pytest.approx(run([(x, y)])[0], rel=1e-3)    # count= replaces that
+
+
+@pytest.mark.parametrize("target, size", [
+    (torch.tensor([1., -100.]), 2), (torch.tensor([[1., 2.]]), 1), (torch.tensor([[1, -100], [-100, 3]]), 2),
+    (torch.tensor(3), 1), (np.array([1, 2, 255], "uint8"), 3), (np.array([True, False]), 2), (4, 1),
+    ({"a": torch.ones(3), "b": torch.ones(7)}, 3), ([np.array([1, -100]), torch.ones(5)], 1)])
+def test_how_many_examples(target, size):
+    assert line_trainer().size_of((torch.ones(2), target)) == size
+
+
+def test_nothing_counts():
+    """A batch of which every target is ignored has no mean: an error that says so, not nan for all"""
+    batch = X, torch.full((22,), -100)
+    for run in (lambda t: t.fit([(X, Y), batch], 1)), (lambda t: t.evaluate([(X, Y), batch])):
+        with pytest.raises(ValueError, match="0 examples that count.*not -100"):
+            run(trainer_of())
 
 
 @pytest.mark.parametrize("batch, error", [

@@ -42,7 +42,7 @@ def test_a_run(device):
 
 
 def test_a_step_waits_for_nothing(stand_in):
-    """Nothing is read from the device but by the loss itself, which looks at the targets"""
+    """Nothing is read from the device after the loss; that, and the count of examples, look at targets"""
     seen, batches = [], batches_on("cuda")
     loss = nn.CrossEntropyLoss()
 

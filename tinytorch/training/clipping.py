@@ -1,5 +1,5 @@
 # Generated from modules/07_training/training_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 5064e861eb25b7965c90fad91bea800b4b974dda6511216a02a9c1c81d89ce89  body sha256 c0ae007a6781eaa690ae96f1b862cc8ab92565c9c6f9c56ca2e72fa01320dc91  # noqa: E501
+# source sha256 0e6bb021ce37f05d8de46d39a3d0307c2a38f3d46c1f8aac71214c222618fa79  body sha256 c0ae007a6781eaa690ae96f1b862cc8ab92565c9c6f9c56ca2e72fa01320dc91  # noqa: E501
 """training.clipping: built in module 07_training."""
 
 from tinytorch.core.autograd import no_grad

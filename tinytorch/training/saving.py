@@ -1,5 +1,5 @@
 # Generated from modules/07_training/training_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 5064e861eb25b7965c90fad91bea800b4b974dda6511216a02a9c1c81d89ce89  body sha256 4dfbfd43b61df9d03a0d08406d27f468b3d8fff809fd6853c8fbbb77b1a05eb2  # noqa: E501
+# source sha256 0e6bb021ce37f05d8de46d39a3d0307c2a38f3d46c1f8aac71214c222618fa79  body sha256 4dfbfd43b61df9d03a0d08406d27f468b3d8fff809fd6853c8fbbb77b1a05eb2  # noqa: E501
 """training.saving: built in module 07_training."""
 
 import os

@@ -1,5 +1,5 @@
 # Generated from modules/07_training/training_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 5064e861eb25b7965c90fad91bea800b4b974dda6511216a02a9c1c81d89ce89  body sha256 40181c587a16770653aad7397b04dffce957b8c691d2f78003043e3b483a66fd  # noqa: E501
+# source sha256 0e6bb021ce37f05d8de46d39a3d0307c2a38f3d46c1f8aac71214c222618fa79  body sha256 b4144302cf4d4008262cf406d74a7f17fca90a8a2821f1c429d62db02428f7cc  # noqa: E501
 """training.stopping: built in module 07_training."""
 
 import math
@@ -13,7 +13,8 @@ class EarlyStopping(Callback):
     """Ends a run once a number of its history has not become better for `patience` epochs.
 
     monitor: its name. min_delta: by how much better counts. mode: "min" or "max" is better.
-    restore_best: the model ends with the weights of the best epoch, not with the last ones.
+    restore_best: when `fit` ends the model gets the weights of the best epoch. (A checkpoint holds the last
+    ones, to go on from; `save(model.state_dict(), path)` after `fit` makes a file of the best ones.)
     `best`, `best_epoch`, `best_state` are what it found. (Prechelt, 1998)
     """
     def __init__(self, monitor="val_loss", patience=5, min_delta=0.0, mode="min", restore_best=True):

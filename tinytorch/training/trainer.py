@@ -1,5 +1,5 @@
 # Generated from modules/07_training/training_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 5064e861eb25b7965c90fad91bea800b4b974dda6511216a02a9c1c81d89ce89  body sha256 e4162efaf092b5d36bf0a159fe86ae3bdfb434ab5a0ee6e0426d178aeaa592c2  # noqa: E501
+# source sha256 0e6bb021ce37f05d8de46d39a3d0307c2a38f3d46c1f8aac71214c222618fa79  body sha256 3273a8bf9af0fb14930dcae2f23ba58217c2884c9bc4a1bf10ca7884c863fdd0  # noqa: E501
 """training.trainer: built in module 07_training."""
 
 from tinytorch.core.autograd import no_grad
@@ -21,7 +21,8 @@ class Trainer(TrainerBase):
     clip_norm, clip_value: the longest gradient, the largest element of one.
     accumulate: how many batches make one step. callbacks: told in this order.
     step: a function (trainer, batches) in the place of `train_step`; returns the loss.
-    count: how many examples a batch has, if not the rows of its target.
+    count: a function (batch) that says how many examples are in it; by default the rows of the target, or, if
+    that holds classes (integers), all that are not -100.
     device: where batches are moved to; None leaves them. seed: where a run's random numbers start.
     progress: a bar, if stderr is a terminal.
     """
@@ -80,8 +81,9 @@ class Trainer(TrainerBase):
 
         batches, validation: iterables that can be read once an epoch. checkpoint: a path, written after each
         epoch, after every `save_every` steps, and at Ctrl-C, which takes effect after the step that runs.
-        A row of the history: "epoch" (from 1), "lr" and "loss" of this epoch, and with validation
-        "val_loss" and "val_" for each metric.
+        A row of the history: "epoch" (from 1); "lr", the rate after the epoch's last step and before a
+        schedule by epochs; "loss", the mean over the epoch's examples; with validation "val_loss" and "val_"
+        for each metric.
         """
         with self.running(batches, epochs, validation, checkpoint, save_every):
             self.tell("on_fit_start")

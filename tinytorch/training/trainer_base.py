@@ -1,8 +1,9 @@
 # Generated from modules/07_training/trainer_base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 e0d38d67c4ab10c61cc02aa135953db8108f4c8edbf20a6f615dcfe837f89ac7  body sha256 1854fd0c27c7e95f1450e431e7d91afd7b6c60b84a375fd3b5453a0e4499842b  # noqa: E501
+# source sha256 1150e5a2a3124a09471fdcf95d6a9c227156febfc1b0adc5a47afdf050560a86  body sha256 d82de5ddc22298285c874db1402f11451bea3069f2be655073cabb812265b57c  # noqa: E501
 """training.trainer_base: built in module 07_training."""
 
 import math
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -24,8 +25,8 @@ from tinytorch.training.resuming import (
 )
 
 __all__ = [
-    "START", "TrainerBase", "check_finite", "check_run", "check_schedule", "named_metrics",
-    "not_finite", "rows_of", "split_batch", "tensors_in",
+    "IGNORED", "START", "TrainerBase", "check_finite", "check_run", "check_schedule", "examples_in",
+    "group_sizes", "named_metrics", "not_finite", "scheduler_kind", "split_batch", "tensors_in",
 ]
 
 
@@ -64,11 +65,21 @@ def tensors_in(x, device=None):
     return x
 
 
-def rows_of(target):
-    """How many examples a target is for: the first size of the first array in it."""
+IGNORED = -100                     # the target that cross_entropy and accuracy do not count
+
+
+def examples_in(target):
+    """How many examples the first array in a target is for: its rows; of classes, all that are not ignored.
+
+    >>> examples_in(Tensor([[0.5], [1.5]])), examples_in({"classes": Tensor([2, -100, 0])})
+    (2, 2)
+    """
     while isinstance(target, (dict, list, tuple)) and target:
         target = next(iter(target.values())) if isinstance(target, dict) else target[0]
-    shape = getattr(target, "shape", ())
+    array = target.data if isinstance(target, Tensor) else target
+    if is_array(array) and array.dtype.kind == "i":
+        return int((array != IGNORED).sum())
+    shape = getattr(array, "shape", ())
     return shape[0] if shape else 1
 
 
@@ -134,10 +145,11 @@ class TrainerBase:
         return self.model(*inputs, **named), target
 
     def size_of(self, batch):
-        """How many examples a batch has; ValueError if none."""
-        size = rows_of(split_batch(batch)[2]) if self.count is None else self.count(batch)
+        """How many examples a batch has; ValueError if none. Classes on a GPU are counted there: it waits."""
+        size = examples_in(split_batch(batch)[2]) if self.count is None else self.count(batch)
         if not size > 0:
-            raise ValueError(f"a batch has {size} examples: there must be at least one.")
+            raise ValueError(f"a batch has {size} examples that count: there must be at least one, with a "
+                             f"target that is not {IGNORED}. Leave such batches out.")
         return size
 
     def checked(self, loss):
@@ -153,7 +165,11 @@ class TrainerBase:
         """
         iterator = self._begin(batches)
         while group := list(islice(iterator, self.accumulate)):    # never reads ahead of a step
+            self._size, before = sum(map(self.size_of, group)), self.steps
             yield group
+            if self.steps == before:
+                raise RuntimeError("a group of batches was used, and no step noted: call self.note(loss, "
+                                   "group) after each step.")
         if not self.position["batch"]:
             raise ValueError(f"epoch {self.epoch + 1}: there was no batch. An iterator can be read only "
                              "once: pass a list, or an object whose __iter__ begins anew.")
@@ -190,9 +206,9 @@ class TrainerBase:
 
     def note(self, loss, group):
         """A step is over: count it and its loss, step a schedule by batches, tell the callbacks, save."""
-        loss, size = as_tensor(loss), sum(self.size_of(batch) for batch in group)
-        self._unread.append((loss, size, self._where()))
-        self.position["examples"] += size
+        loss = as_tensor(loss)
+        self._unread.append((loss, self._size, self._where()))
+        self.position["examples"] += self._size
         self.position["batch"] += len(group)
         self.position["step"] += 1
         if loss.device == CPU or len(self._unread) > 50:           # now and then, so that none is missed
@@ -277,6 +293,9 @@ class TrainerBase:
         if not isinstance(epochs, int) or epochs < 0:
             raise ValueError(f"epochs is how many there are to be in the end, at least 0, not {epochs!r}.")
         check_run(batches, epochs - self.epoch, validation, checkpoint, save_every)
+        if self.stopped and self.epoch < epochs:
+            warnings.warn(f"a callback ended this run after epoch {self.epoch}, so fit trains no further. To "
+                          "go on all the same: trainer.position['stopped'] = False.", stacklevel=4)
         if checkpoint is not None:
             name_beside(checkpoint)
             remove_leftovers(checkpoint)
@@ -311,8 +330,7 @@ class TrainerBase:
                 "random": random_state(self._devices())}
 
     def _classes(self):
-        return {"optimizer": type(self.optimizer).__name__,
-                "scheduler": self.scheduler and type(self.scheduler).__name__,
+        return {"optimizer": type(self.optimizer).__name__, "scheduler": scheduler_kind(self.scheduler),
                 "callbacks": [type(callback).__name__ for callback in self.callbacks]}
 
     def check_saved(self, saved, path):
@@ -322,10 +340,23 @@ class TrainerBase:
                              "model.load_state_dict(load(path)).")
         if saved["version"] != 1:
             raise ValueError(f"resume: {path} has version {saved['version']}; this program reads version 1.")
-        for what, mine in self._classes().items():
-            if saved["classes"][what] != mine:
-                raise ValueError(f"resume: {path} was saved with {what} {saved['classes'][what]}, and this "
-                                 f"trainer has {mine}. Make it as the first one was made.")
+        pairs = [(what, saved["classes"][what], mine) for what, mine in self._classes().items()]
+        if saved["model"].keys() == self.model.state_dict(keep_vars=True).keys():  # else the model says which
+            pairs.append(("groups of parameters of sizes", group_sizes(saved["optimizer"]["param_groups"]),
+                          group_sizes(self.optimizer.param_groups)))
+        for what, theirs, mine in pairs:
+            if theirs != mine:
+                raise ValueError(f"resume: {path} was saved with {what} {theirs}, and this trainer has "
+                                 f"{mine}. Make it as the first one was made.")
+
+
+def scheduler_kind(scheduler):
+    """The class of a schedule, with those of its parts: "SequentialLR(LinearLR, StepLR)"; None for None."""
+    parts = ", ".join(map(scheduler_kind, getattr(scheduler, "_schedulers", ())))
+    return scheduler and type(scheduler).__name__ + f"({parts})" * bool(parts)
+
+
+def group_sizes(groups): return [len(group["params"]) for group in groups]
 
 
 def check_schedule(optimizer, scheduler, schedule):
