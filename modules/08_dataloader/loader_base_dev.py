@@ -23,19 +23,19 @@ from tinytorch.core.backend import Generator, drawing_from
 #
 # A random crop draws from the default generator of the thread that it runs in. In a prefetching thread
 # that is another one than here, and the numbers would differ. So while a batch is loaded, the thread is
-# lent another one, whose stream is made of the epoch's seed and the number of the batch. The same batch
+# lent another one, whose seed is made of the epoch's seed and the number of the batch. The same batch
 # then has the same crops, in whichever thread, and also when a run goes on in the middle of an epoch
 # without loading what came before.
 
 # %%
 #| export
-def in_streams(steps, streams, lock):
-    """What `steps` yields; each step is made while random numbers come from the next of `streams`.
+def with_random(steps, randoms, lock):
+    """What `steps` yields; each step is made while random numbers come from the next of `randoms`.
 
     The lock keeps two threads from loading at once, as after a `break`, when a new epoch begins.
     """
     end, lent = object(), Generator()
-    for random in streams:
+    for random in randoms:
         lent.random = random
         with lock, drawing_from(lent):
             step = next(steps, end)
@@ -44,8 +44,8 @@ def in_streams(steps, streams, lock):
         yield step
 
 
-def epoch_streams(seed, first):
-    """A stream for each batch of an epoch, from batch number `first` on."""
+def epoch_randoms(seed, first):
+    """Random numbers (NumPy's Generators) for each batch of an epoch, from batch number `first` on."""
     return (np.random.default_rng([seed, b + 1]) for b in itertools.count(first))
 
 
@@ -139,18 +139,18 @@ class LoaderBase:
 
     # An epoch
     def begin(self):
-        """A new epoch: its order, a stream of random numbers for each batch, and its record.
+        """A new epoch: its order, random numbers for each batch, and its record.
 
         The generator's state of this moment is noted; then a seed is drawn, then the sampler draws.
         """
         self.position = record = {**self._states(), "batches": self.skip}
         first, self.skip = self.skip, 0
         seed = int(self.generator.random.integers(2 ** 62))
-        steps = in_streams(self._steps(), itertools.repeat(np.random.default_rng([seed])), threading.Lock())
+        steps = with_random(self._steps(), itertools.repeat(np.random.default_rng([seed])), threading.Lock())
         order = itertools.islice(steps, first, None)
         if not self.is_stream:
             order = itertools.chain(list(itertools.islice(order, 1)), order)     # draws now, in this thread
-        return order, epoch_streams(seed, first), record
+        return order, epoch_randoms(seed, first), record
 
     def _steps(self): yield from self.order
 

@@ -28,7 +28,7 @@ def test_containers():
     """A tuple becomes a list; named tuples, dictionaries and their kin stay what they are"""
     assert isinstance(default_collate([(1, 2)]), list) and isinstance(default_collate([[1, 2]]), list)
     batch = default_collate([Point(1, "a"), Point(2, "b")])
-    assert isinstance(batch, Point) and batch.x.tolist() == [1, 2] and batch.y == ("a", "b")
+    assert isinstance(batch, Point) and batch.x.tolist() == [1, 2] and list(batch.y) == ["a", "b"]
     ordered = default_collate([collections.OrderedDict(b=1, a=2)] * 2)
     assert isinstance(ordered, collections.OrderedDict) and list(ordered) == ["b", "a"]
     default = collections.defaultdict(list, x=1)

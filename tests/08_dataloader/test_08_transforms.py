@@ -166,3 +166,4 @@ def test_to_tensor():
     assert ToTensor()(photograph[:, :, 0]).shape == (1, 2, 4)
     floats = ToTensor()(photograph.astype("float64"))
     assert floats.dtype == "float64" and floats.max().item() == 23
+    assert ToTensor()(X) is X                          # MNIST's pictures are tensors from the beginning

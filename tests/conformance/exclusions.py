@@ -111,6 +111,11 @@ EXCLUSIONS = [
               "PyTorch gives one to all.", "gradients"),
     Exclusion("nn.functional.batch_norm", lambda sample: sample.input.dim() < 2,
               "A vector has no dimension for channels, also an empty one."),
+    Exclusion("nn.functional.scaled_dot_product_attention",
+              lambda sample: sample.kwargs.get("dropout_p", 0.0) not in (0.0, 1.0),
+              "Which weights are dropped is drawn, and no two libraries draw alike."),
+    Exclusion("nn.functional.embedding", lambda sample: sample.kwargs.get("sparse"),
+              "There are no sparse gradients, and sparse=True says so."),
     Exclusion("float", always, "float32 cannot see a step of 1e-6.", "differences"),
     Exclusion("half", always, "float16 cannot see a step of 1e-6.", "differences"),
 ]

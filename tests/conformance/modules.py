@@ -35,7 +35,16 @@ MORE = {
     "AdaptiveAvgPool2d": [(((None, 3),), [(2, 3, 4, 5)])],
     "AdaptiveMaxPool2d": [(((2, None), True), [(2, 3, 4, 5)])],
     "MaxPool2d": [(((3, 2), (2, 1), 1, 1, True, True), [(2, 3, 6, 5)])],
+    "RNN": [((3, 4, 2, "relu", True, False, 0.0, True), [(5, 2, 3), (4, 2, 4)])],
+    "GRU": [((3, 4, 2, True, True, 0.0, True), [(2, 5, 3), (4, 2, 4)]), ((3, 4), [(5, 0, 3)])],
+    "LSTM": [((3, 4, 2, True, True, 0.0, True, 2), [(2, 5, 3)]), ((3, 4, 1, False), [(1, 2, 3)])],
+    "RNNCell": [((3, 4), [(2, 3)])], "LSTMCell": [((3, 4), [(2, 3)])],
+    "GRUCell": [((3, 4, False), [(2, 3), (2, 4)])],
 }
+
+# Wider float32 tolerances for gradients than assert_close's (1.3e-6, 1e-5), and why.
+TOLERANCES = {"GRUCell": {"rtol": 1.3e-6, "atol": 3e-5},   # 1 - n² of n near 1: few digits are left, to both
+              "MultiheadAttention": {"rtol": 1e-5, "atol": 3e-5}}        # e to the power of large scores
 
 
 def offered(expected):
@@ -124,11 +133,12 @@ def check(name, sample, dtype):
     compare(FRAMEWORK, output, expected)
     if len(our_grads) != len(their_grads):
         raise Differs(f"{len(our_grads)} gradients, PyTorch's {len(their_grads)}")
+    tolerance = TOLERANCES.get(name, {}) if dtype is torch.float32 else {}
     for i, (our, their) in enumerate(zip(our_grads, their_grads)):
         if (our is None) is not (their is None):
             raise Differs(f"gradient {i} is {our}, PyTorch's {their}")
         if their is not None:
-            compare_tensors(our, their, True, f"gradient {i}")
+            compare_tensors(our, their, True, f"gradient {i}", **tolerance)
     same_state(ours, theirs.state_dict())
 
 

@@ -12,7 +12,8 @@ LAYERS = ["Identity", "Flatten", "Unflatten", "Linear", "ReLU", "LeakyReLU", "EL
           "MaxPool1d", "MaxPool2d", "AvgPool1d", "AvgPool2d", "AdaptiveAvgPool1d",
           "AdaptiveAvgPool2d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "BatchNorm1d",
           "BatchNorm2d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d", "ZeroPad2d",
-          "ConstantPad2d", "ReflectionPad2d", "ReplicationPad2d", "Upsample", "Unfold", "Fold"]
+          "ConstantPad2d", "ReflectionPad2d", "ReplicationPad2d", "Upsample", "Unfold", "Fold",
+          "MultiheadAttention", "RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell", "Embedding"]
 OFFERED = [name for name in modules.offered(LAYERS) if not name.endswith("Loss")]
 
 

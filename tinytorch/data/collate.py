@@ -1,5 +1,5 @@
 # Generated from modules/08_dataloader/dataloader_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 265c888656fbbe250ce3aba4a47914e950ddab1877811bff89450837f6f34417  body sha256 5854c0cabf7eb2b8c195e57f334c10a438de261c3c690c2b6eb5613ba18f51db  # noqa: E501
+# source sha256 b76b010ec560c80b5e5234a098c232939b411ffe7fec55960eebcfb8c97fdf96  body sha256 63ae1a7fca1d7f837af95589a95441d82efbb34d54496d29e3b5d27df86726ba  # noqa: E501
 """data.collate: built in module 08_dataloader."""
 
 from collections.abc import Mapping
@@ -16,8 +16,8 @@ def default_collate(items):
     Tuples, lists and dictionaries are put together part by part; a tuple becomes a list. Raises RuntimeError
     that says which item is not like the first, TypeError for what makes no batch.
 
-    >>> default_collate([(1, "a"), (2, "b")])
-    [tensor([1, 2]), ('a', 'b')]
+    >>> default_collate([(1, True), (2, False)])
+    [tensor([1, 2]), tensor([ True, False])]
     """
     if isinstance(items, Rows):                        # TensorDataset took them all at once: nothing to do
         return list(items.tensors)

@@ -1,12 +1,12 @@
 # Generated from modules/08_dataloader/dataloader_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 265c888656fbbe250ce3aba4a47914e950ddab1877811bff89450837f6f34417  body sha256 b1a753fb7d9c722cccc9b584c66fe2e530ce8d24d249f5d2a11e8e3aab122943  # noqa: E501
+# source sha256 b76b010ec560c80b5e5234a098c232939b411ffe7fec55960eebcfb8c97fdf96  body sha256 e195b9e6db2a16ec11c033927dc459fe2550d6375f06aff8ed510aaa3abe3b10  # noqa: E501
 """data.loader: built in module 08_dataloader."""
 
 import threading
 
 from tinytorch.data.collate import default_collate
 from tinytorch.data.collate_parts import default_convert
-from tinytorch.data.loader_base import LoaderBase, in_streams
+from tinytorch.data.loader_base import LoaderBase, with_random
 from tinytorch.data.prefetching import prefetch
 from tinytorch.data.sampler_base import SequentialSampler, own_generator
 from tinytorch.data.samplers import BatchSampler, RandomSampler
@@ -18,12 +18,10 @@ class DataLoader(LoaderBase):
     """Batches of a dataset, epoch by epoch: `for x, y in DataLoader(dataset, 32, shuffle=True)`.
 
     sampler yields numbers of items, batch_sampler lists of them; shuffle=True is a RandomSampler.
-    batch_size=None hands out single items. prefetch: how many batches a thread loads ahead, 0 for none;
-    num_workers=n is PyTorch's way to ask for 2 n (or prefetch_factor n). There is one thread, and batches
-    keep their order. generator: where the order and the random numbers of transforms come from; if it is
-    None, one is made, with a seed from the default generator. worker_init_fn(0) is called in the thread,
-    before its first batch. pin_memory, multiprocessing_context, persistent_workers, pin_memory_device and
-    in_order are about processes, and change nothing.
+    batch_size=None hands out single items. prefetch: how many batches one thread loads ahead, 0 for none;
+    num_workers=n is PyTorch's way to ask for 2 n (or prefetch_factor n). generator: where the order and the
+    random numbers of transforms come from; by default one is made. worker_init_fn(0) is called in the
+    thread, before its first batch. The others are about processes, and change nothing.
     """
     def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0,
                  collate_fn=None, pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None,
@@ -61,9 +59,9 @@ class DataLoader(LoaderBase):
             yield self.put_together(self.items(indices), indices)
 
     def __iter__(self):
-        order, streams, record = self.begin()
+        order, randoms, record = self.begin()
         batches = map(self.single, order) if self.batch_sampler is None else self.batches(order)
-        batches = in_streams(batches, streams, self.lock)
+        batches = with_random(batches, randoms, self.lock)
         if self.prefetch:
             batches = prefetch(self.in_thread(batches), self.prefetch)
         return self.handed_out(batches, record)

@@ -1,5 +1,5 @@
 # Generated from modules/08_dataloader/loader_base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 4113eaf7858b94b0096159f5b3ae329b0c51683d6d2be380a671f9366648818d  body sha256 ebc9e3731891bdcac36e60471a9962b0d79790d894d5647951db08412883c2a7  # noqa: E501
+# source sha256 ef73937feedf94d1f059448b19298a551cea42adca0f8c58c1ca3abbcb722c2e  body sha256 9ea76fa880969ea2eb8358e0427f630f81918c003b5a147d4ad7708f5bac0c9d  # noqa: E501
 """data.loader_base: built in module 08_dataloader."""
 
 import itertools
@@ -12,16 +12,16 @@ from tinytorch.core.backend import Generator, drawing_from
 from tinytorch.data.dataset_base import IterableDataset, Rows, item_at, items_at, raise_named
 from tinytorch.data.sampler_base import check_bool, check_iterable
 
-__all__ = ["LoaderBase", "epoch_streams", "get_worker_info", "in_streams"]
+__all__ = ["LoaderBase", "epoch_randoms", "get_worker_info", "with_random"]
 
 
-def in_streams(steps, streams, lock):
-    """What `steps` yields; each step is made while random numbers come from the next of `streams`.
+def with_random(steps, randoms, lock):
+    """What `steps` yields; each step is made while random numbers come from the next of `randoms`.
 
     The lock keeps two threads from loading at once, as after a `break`, when a new epoch begins.
     """
     end, lent = object(), Generator()
-    for random in streams:
+    for random in randoms:
         lent.random = random
         with lock, drawing_from(lent):
             step = next(steps, end)
@@ -30,8 +30,8 @@ def in_streams(steps, streams, lock):
         yield step
 
 
-def epoch_streams(seed, first):
-    """A stream for each batch of an epoch, from batch number `first` on."""
+def epoch_randoms(seed, first):
+    """Random numbers (NumPy's Generators) for each batch of an epoch, from batch number `first` on."""
     return (np.random.default_rng([seed, b + 1]) for b in itertools.count(first))
 
 
@@ -116,18 +116,18 @@ class LoaderBase:
 
     # An epoch
     def begin(self):
-        """A new epoch: its order, a stream of random numbers for each batch, and its record.
+        """A new epoch: its order, random numbers for each batch, and its record.
 
         The generator's state of this moment is noted; then a seed is drawn, then the sampler draws.
         """
         self.position = record = {**self._states(), "batches": self.skip}
         first, self.skip = self.skip, 0
         seed = int(self.generator.random.integers(2 ** 62))
-        steps = in_streams(self._steps(), itertools.repeat(np.random.default_rng([seed])), threading.Lock())
+        steps = with_random(self._steps(), itertools.repeat(np.random.default_rng([seed])), threading.Lock())
         order = itertools.islice(steps, first, None)
         if not self.is_stream:
             order = itertools.chain(list(itertools.islice(order, 1)), order)     # draws now, in this thread
-        return order, epoch_streams(seed, first), record
+        return order, epoch_randoms(seed, first), record
 
     def _steps(self): yield from self.order
 

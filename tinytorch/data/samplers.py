@@ -1,5 +1,5 @@
 # Generated from modules/08_dataloader/dataloader_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 265c888656fbbe250ce3aba4a47914e950ddab1877811bff89450837f6f34417  body sha256 47898e908ccd7e3e14421d6b5a59009604b4193b288a099c0df9ffb755131041  # noqa: E501
+# source sha256 b76b010ec560c80b5e5234a098c232939b411ffe7fec55960eebcfb8c97fdf96  body sha256 47898e908ccd7e3e14421d6b5a59009604b4193b288a099c0df9ffb755131041  # noqa: E501
 """data.samplers: built in module 08_dataloader."""
 
 from tinytorch.core.creation import randint, randperm

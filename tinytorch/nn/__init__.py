@@ -19,6 +19,14 @@ __getattr__, __dir__, __all__ = face(__name__, {
         ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d
         ZeroPad1d ZeroPad2d ZeroPad3d""",
     "nn.resize": "PixelShuffle PixelUnshuffle Upsample UpsamplingBilinear2d UpsamplingNearest2d",
+    "nn.recurrent_layers": "GRU LSTM RNN",
+    "nn.recurrent_cells": "GRUCell LSTMCell RNNCell",
+    "nn.attention": "MultiHeadAttention causal_mask combine_masks padding_mask",
+    "nn.multihead": "MultiheadAttention",
+    "nn.embedding_layers": "Embedding",
+    "nn.positions": "LearnedPositionalEmbedding",
+    "nn.position_layers": "ALiBi RelativePositionBias RotaryEmbedding SinusoidalPositionalEncoding",
+    "nn.patches": "PatchEmbedding",
     "nn.loss_layers": """BCELoss BCEWithLogitsLoss CrossEntropyLoss HuberLoss KLDivLoss L1Loss MSELoss NLLLoss
         SmoothL1Loss""",
 }, parts=("functional", "init", "utils"))

@@ -20,5 +20,8 @@ __getattr__, __dir__, __all__ = face(__name__, {
     "nn.normalizing": "group_norm instance_norm",
     "nn.padding": "pad",
     "nn.resize": "interpolate pixel_shuffle pixel_unshuffle",
+    "nn.embedding_layers": "embedding",
     "nn.spatial_layers": "dropout1d dropout2d dropout3d",
+    "nn.attention": "scaled_dot_product_attention",
+    "nn.multihead": "multi_head_attention_forward",
 })

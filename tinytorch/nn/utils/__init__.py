@@ -5,4 +5,4 @@ from tinytorch._faces import face
 __getattr__, __dir__, __all__ = face(__name__, {
     "training.clipping": "clip_grad_norm_",
     "training.gradients": "clip_grad_value_ parameters_to_vector vector_to_parameters",
-})
+}, parts=("rnn",))

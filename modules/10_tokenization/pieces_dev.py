@@ -1,0 +1,38 @@
+# %% [markdown]
+# # Pieces of a text, to look at
+#
+# Given code: nothing to solve here. Where a tokenizer cuts, in plain text; and with matplotlib (the extra
+# `viz`) as coloured boxes.
+
+# %%
+#| default_exp viz.tokens
+
+# %%
+#| export
+COLOURS = ("#cfe2f3", "#fce5cd", "#d9ead3", "#f4cccc", "#d9d2e9", "#fff2cc")
+
+
+def cut_text(pieces):
+    """The pieces in a row with a line between them, white space as ␣ and ⏎.
+
+    >>> print(cut_text(["The", " un", "believ", "able", "\\n"]))
+    The|␣un|believ|able|⏎
+    """
+    return "|".join(pieces).replace(" ", "␣").replace("\n", "⏎")
+
+
+def draw_pieces(rows, across=64):
+    """Draw rows (name, pieces), each piece in a box as wide as its letters; returns the matplotlib axes."""
+    import matplotlib.pyplot as plt
+    _, axes = plt.subplots(figsize=(across / 6, 0.6 * len(rows) + 0.4))
+    for y, (name, pieces) in enumerate(rows):
+        axes.text(-1, -y, name, ha="right", va="center")
+        x = 0
+        for i, piece in enumerate(pieces):
+            width = max(len(piece), 1)
+            axes.barh(-y, width - 0.15, left=x, height=0.7, color=COLOURS[i % len(COLOURS)])
+            axes.text(x + width / 2, -y, cut_text([piece]), ha="center", va="center", family="monospace")
+            x += width
+    axes.set(xlim=(0, across), ylim=(0.5 - len(rows), 0.5))
+    axes.axis("off")
+    return axes

@@ -1,0 +1,1079 @@
+# %% [markdown]
+# # Module 12: Attention, ask everyone at once
+#
+# A reader has a memory of one number, h. At each word x it becomes tanh(x + h/2): half of the old, plus
+# the new. The first word is 1, and all that follow are 0, to see how long it is remembered:
+#
+# ```
+# after word 1    0.7616          after word 3    0.1797          after word 20    ?
+# ```
+#
+# Guess the last one, on paper. Then think of a sentence whose first and last word belong together: "the
+# *keys* that the man who lives beside the baker with the old blue car lost *were* found". **How can word
+# 20 know what word 1 was?**
+
+# %%
+#| default_exp nn.attention
+from tito.lesson import expect, expect_error, measure, run_tests, timed
+
+# %%
+import math
+
+import numpy as np
+from attention_parts_dev import (
+    attention_gradients,
+    check_attention,
+    drawn_to_keep,
+    grouped,
+    merged_mask,
+    sorted_out,
+    ungrouped,
+)
+
+from tinytorch.core.autograd import composite, no_grad, vjp
+from tinytorch.core.creation import arange
+from tinytorch.core.math import sum
+from tinytorch.core.op import op
+from tinytorch.core.tensor import Tensor
+from tinytorch.nn.activations import relu, sigmoid, tanh
+from tinytorch.nn.floats import floats_only
+from tinytorch.nn.layers import Linear, linear
+from tinytorch.nn.module import Module
+
+# %%
+# Those were for your code. These are for the parts that are given: tests, measurements, pictures.
+from attention_pictures_dev import draw_attention, mask_text
+from recurrent_layers_dev import LSTM
+
+from tinytorch.core.backend import manual_seed
+from tinytorch.core.checks import check_gradient
+from tinytorch.core.creation import randn
+
+
+# %%
+@measure
+def remembered_of_the_first_word():
+    h = 0.
+    for t in range(20):
+        h = math.tanh((t == 0) + h / 2)
+        if t in (0, 1, 2, 9, 19):
+            print(f"after word {t + 1:2}: {h:.7f}")
+
+
+# %% [markdown]
+# Seven zeros behind the point would be nothing, and six is hardly more: each word halves what was there,
+# and 0.5²⁰ is one in a million. A larger factor than a half? Above 1 the old drowns the new. This module
+# goes through three answers: a memory (1, 2), which is what one had until 2017; then *asking*: every word
+# asks all the others (3 to 8); and asking in little memory (9 to 11).
+#
+# ## Exercise 1: one state, carried on
+#
+# The reader above, with vectors. Its state h has H numbers, each word x has I. One matrix says what of
+# the word goes in, another what of the old state: W_ih (H, I) and W_hh (H, H). Everything is a row of a
+# batch:
+#
+# $$ h' = \tanh(x\, W_{ih}^\top + b_{ih} + h\, W_{hh}^\top + b_{hh}) $$
+#
+# With W_ih = 1 and W_hh = 1/2 that is the opening: x = 1, h = 0 gives tanh(1) = 0.7616; then x = 0 gives
+# tanh(0.3808) = 0.3634. `linear(x, weight, bias)` is one of the products with its bias. (Two biases that
+# are added are one too many. PyTorch has both, and so we have.)
+
+# %%
+#| export nn.recurrent
+def rnn_step(x, h, w_ih, w_hh, b_ih=None, b_hh=None, nonlinearity="tanh"):
+    """The next state (B, H) of a recurrent network that has the state h and reads x (B, I).
+
+    w_ih: (H, I), w_hh: (H, H), b_ih and b_hh: (H,) or None. nonlinearity: "tanh" or "relu"; ValueError for
+    another. Elman, "Finding structure in time" (1990).
+
+    >>> rnn_step(Tensor([[0.]]), Tensor([[0.7616]]), Tensor([[1.]]), Tensor([[0.5]]))
+    tensor([[0.3634]])
+    """
+    if nonlinearity not in ("tanh", "relu"):
+        raise ValueError(f"rnn_step: nonlinearity={nonlinearity!r} is not known; it can be 'tanh' or 'relu'.")
+    ### BEGIN SOLUTION
+    z = linear(x, w_ih, b_ih) + linear(h, w_hh, b_hh)
+    return tanh(z) if nonlinearity == "tanh" else relu(z)
+    ### END SOLUTION
+
+
+# %%
+def rows(*numbers): return Tensor(np.array(numbers, "float64"))
+
+
+class TestRnnStep:
+    """One state, carried on"""
+    def test_by_hand(self):
+        "x + h/2 through tanh: 0.7616, then 0.3634, then 0.1797"
+        h = rows([0.])
+        for x, want in (1., 0.761594), (0., 0.363396), (0., 0.179724):
+            h = rnn_step(rows([x]), h, rows([1.]), rows([0.5]))
+            expect(h, [[want]], tol=1e-5, why="0.4621 first: the two weights are exchanged; 1: no tanh")
+
+    def test_matrices(self):
+        "Two numbers in, three in the state: w_ih is (3, 2), w_hh (3, 3), each with its bias"
+        w_ih, w_hh = rows([1., 2.], [0., 1.], [1., 0.]), rows([0., 1., 0.], [0., 0., 1.], [2., 0., 0.])
+        args = rows([1., 10.]), rows([100., 200., 300.]), w_ih, w_hh
+        expect(rnn_step(*args, nonlinearity="relu"), [[221., 310., 201.]],
+               why="221 = 1*1 + 2*10 + 200; 621 first: w_hh was not transposed, use `linear`")
+        expect(rnn_step(*args, Tensor([1., 2., 3.]).double(), Tensor([-1000., 20., 30.]).double(), "relu"),
+               [[0., 332., 234.]], why="-778 first: no relu; 222: b_hh is missing")
+
+    def test_batch(self):
+        "Each row of a batch has a state of its own"
+        h = rnn_step(rows([1.], [2.]), rows([10.], [20.]), rows([1.]), rows([0.5]), nonlinearity="relu")
+        expect(h, [[6.], [12.]])
+
+    def test_unknown(self):
+        "Another nonlinearity is an error that names it (given)"
+        expect_error(ValueError, rnn_step, rows([1.]), rows([0.]), rows([1.]), rows([1.]),
+                     nonlinearity="sigmoid", says=["sigmoid"])
+
+
+run_tests(TestRnnStep)
+
+# %% [markdown]
+# ## Exercise 2: a memory with doors
+#
+# The state was multiplied, word by word, and what is multiplied fades (or explodes). An LSTM (1997) has a
+# second state, c, that is only *added* to, and three doors, numbers between 0 and 1:
+#
+# ```
+# f   forget    how much of the old c stays               c' = f c + i g
+# i   input     how much of the new, g, comes in          h' = o tanh(c')
+# o   output    how much of it is shown, as h
+# ```
+#
+# All four are computed as in exercise 1, each with matrices of its own, and these stand below each other:
+# the four times H numbers come in the order **i, f, g, o**. g goes through tanh, the doors through the
+# sigmoid.
+#
+# One number in the state, the four sums 1, 2, 0.5 and 0, and c = 1. The doors: i = σ(1) = 0.7311, f =
+# σ(2) = 0.8808, o = σ(0) = 0.5; and g = tanh(0.5) = 0.4621. So c' = 0.8808 * 1 + 0.7311 * 0.4621 =
+# 1.2186, and h' = 0.5 * tanh(1.2186) = 0.4196.
+#
+# With f near 1 a c stays for hundreds of words, and its gradient with it: the way back through `f c` is a
+# product with f, and no tanh. (`z.chunk(4, -1)` cuts the last dimension into four.)
+
+# %%
+#| export nn.recurrent
+def lstm_step(x, h, c, w_ih, w_hh, b_ih=None, b_hh=None):
+    """The next (h, c), each (B, H), of a long short-term memory that reads x (B, I).
+
+    w_ih: (4 H, I), w_hh: (4 H, H), b_ih and b_hh: (4 H,) or None, their rows in the order i, f, g, o.
+    Hochreiter and Schmidhuber (1997); the door f is by Gers and others (1999).
+    """
+    ### BEGIN SOLUTION
+    i, f, g, o = (linear(x, w_ih, b_ih) + linear(h, w_hh, b_hh)).chunk(4, -1)
+    c = sigmoid(f) * c + sigmoid(i) * tanh(g)
+    return sigmoid(o) * tanh(c), c
+    ### END SOLUTION
+
+
+# %%
+class TestLstmStep:
+    """A memory with doors"""
+    def one(self, z, c=1., h=0.):
+        w_hh = rows([0.], [0.], [0.], [0.])
+        return lstm_step(rows([1.]), rows([h]), rows([c]), rows(*[[n] for n in z]), w_hh)
+
+    def test_by_hand(self):
+        "The sums 1, 2, 0.5, 0 and c = 1: c becomes 1.2186, h 0.4196"
+        h, c = self.one([1., 2., 0.5, 0.])
+        expect(c, [[1.218633]], tol=1e-5,
+               why="1.1381: i and f exchanged; 1.3359: g through the sigmoid; the order is i, f, g, o")
+        expect(h, [[0.419625]], tol=1e-5, why="0.6093: h is o * tanh(c), with the new c; 0.3808: the old c")
+
+    def test_doors(self):
+        "With f open and i shut c stays, with both shut it is 0; with o shut nothing is shown"
+        expect(self.one([-50., 50., 3., 0.], c=7.)[1], [[7.]], tol=1e-6, why="f c is added to, nothing else")
+        expect(self.one([-50., -50., 3., 0.], c=7.)[1], [[0.]], tol=1e-6)
+        expect(self.one([1., 2., 3., -50.], c=7.)[0], [[0.]], tol=1e-6)
+
+    def test_state(self):
+        "The doors look at the old h too, and at both biases"
+        w = rows([0.], [0.], [0.], [0.])
+        h, c = lstm_step(rows([5.]), rows([2.]), rows([1.]), w, rows([0.5], [1.], [0.25], [0.]))
+        expect(c, [[1.218633]], tol=1e-5, why="w_hh times the old h is missing")
+        half = Tensor(np.array([0.5, 1., 0.25, 0.]))
+        expect(lstm_step(rows([5.]), rows([2.]), rows([1.]), w, w, half, half)[1], [[1.218633]], tol=1e-5)
+
+    def test_two_numbers(self):
+        "A state of two: the first two rows are i, the next two f"
+        w_ih = rows([50.], [-50.], [-50.], [50.], [50.], [50.], [50.], [-50.])
+        h, c = lstm_step(rows([1.]), rows([0., 0.]), rows([3., 5.]), w_ih, Tensor(np.zeros((8, 2))))
+        expect(c, [[1., 5.]], tol=1e-6, why="the four were not cut along the last dimension, in blocks of H")
+        expect(h, [[math.tanh(1.), 0.]], tol=1e-6)
+
+
+run_tests(TestLstmStep)
+
+# %% [markdown]
+# `RNN`, `LSTM` and `GRU` (two doors, no c) are given as layers, with several of them stacked, and read in
+# both directions (`recurrent_layers_dev.py`).
+#
+# Two things stay. All of the past must fit into one state, whatever will be asked. And step 20 waits for
+# step 19, which waits for step 18: a machine that could do a thousand products at once does one after the
+# other.
+#
+# ## Ask everyone
+#
+# So throw the state away. Each word keeps what it has, on two pieces of paper: a *key*, by which it is
+# found, and a *value*, what it has to say. A word that wants to know something has a *query*. It compares
+# its query with all keys, and takes a mean of the values, in which a key that is like the query weighs
+# more.
+#
+# How like two vectors are is their product. The query [1, 0], and three words:
+#
+# ```
+# key       product    over √2     softmax     value
+# [1, 0]       1        0.7071      0.4011       10
+# [0, 1]       0        0           0.1978       20        0.4011*10 + 0.1978*20 + 0.4011*60 = 32.03
+# [1, 1]       1        0.7071      0.4011       60
+# ```
+#
+# (The √2 is the root of the vectors' length; why, comes in exercise 6.) Word 1 is as near as word 19: one
+# product, whatever the distance. And all words can ask at once: the queries are the rows of a matrix Q,
+# the keys those of K, the values those of V, and all of it is two matrix products with a softmax between
+# them.
+#
+# ## Exercise 3: who may look at whom
+#
+# A model that writes word by word must not see the words to come, or it would learn to copy them. T
+# queries, S keys: a *mask* (T, S) has True where query i **may look** at key j. Causal means j ≤ i:
+#
+# ```
+# 4 queries, 4 keys            2 new queries after 3 old places: offset 3, 5 keys
+# x . . .                      x x x x .        the query at place 3 sees 0 to 3
+# x x . .                      x x x x x        the one at place 4 sees all
+# x x x .
+# x x x x
+# ```
+#
+# On the right a model has read three words, and two more come: query i stands at place i + offset. (True
+# is "may look" throughout this module, as in PyTorch's `scaled_dot_product_attention`. PyTorch's
+# `MultiheadAttention` means the opposite: True is hidden. Both have surprised many.)
+
+# %%
+#| export
+def causal_mask(queries, keys=None, offset=0, device=None):
+    """Who may look at whom: (queries, keys) bools. Query i stands at place i + offset and sees the keys up to it.
+
+    keys: how many there are, queries + offset if not given.
+
+    >>> causal_mask(2, offset=1)
+    tensor([[ True,  True, False],
+            [ True,  True,  True]])
+    """
+    keys = queries + offset if keys is None else keys
+    ### BEGIN SOLUTION
+    return arange(keys, device=device) <= arange(queries, device=device).reshape(queries, 1) + offset
+    ### END SOLUTION
+
+
+# %%
+class TestCausalMask:
+    """Who may look at whom"""
+    def test_by_hand(self):
+        "Three words: the first sees itself, the second two, the third all"
+        expect(causal_mask(3), [[True, False, False], [True, True, False], [True, True, True]],
+               why="first row all True: turned around, the first word sees the future; first number False: a "
+                   "word may look at itself")
+
+    def test_offset(self):
+        "Two queries after three places: the first sees four of the five keys"
+        expect(causal_mask(2, offset=3), [[True, True, True, True, False], [True] * 5])
+
+    def test_keys(self):
+        "With keys=4 the mask is (2, 4), and nobody sees the last two; with keys=1 all see the only one"
+        expect(causal_mask(2, 4), [[True, False, False, False], [True, True, False, False]],
+               why="query i is at place i, counted from the first key, however many keys there are")
+        expect(causal_mask(2, 1), [[True], [True]])
+
+    def test_empty(self):
+        "No queries have a mask of no rows"
+        expect(causal_mask(0, 3).shape, (0, 3))
+
+    def test_bools(self):
+        "It holds bools, and not numbers"
+        expect(str(causal_mask(2).data.dtype), "bool")
+
+
+run_tests(TestCausalMask)
+
+# %% [markdown]
+# ## Exercise 4: two masks in one
+#
+# Sentences of a batch have different lengths, and the shorter ones are filled up with a *padding*, a word
+# that means nothing. Nobody should look at it. `padding_mask(ids)`, given, is (B, S): True where a real
+# word is.
+#
+# Weights will have the shape (B, H, T, S): for each sentence and each *head* (exercise 7) a row for each
+# query and a column for each key. A causal mask (T, S) is the same for all sentences, a padding mask (B,
+# S) for all queries. Together, (B, 1, T, S):
+#
+# ```
+# causal     x . .       padding of sentence 0   x x x     ->   x . .      of sentence 1   x x .   ->   x . .
+#            x x .                                              x x .                                   x x .
+#            x x x                                              x x x                                   x x .
+# ```
+#
+# The padding takes away *columns*, keys. Its own query (row 3 of sentence 1) may ask what it likes:
+# nobody reads the answer. If there is only one mask, it comes back in a shape that fits (B, 1, T, S).
+
+# %%
+#| export
+def padding_mask(ids, pad=0):
+    """True where ids, (B, S) integers, are real words: (B, S) bools."""
+    return ids != pad
+
+
+def combine_masks(mask=None, padding=None):
+    """One mask for (B, H, T, S), where both are True: (B, 1, T, S), or (1, 1, T, S), or (B, 1, 1, S).
+
+    mask: (T, S) bools, the same for all sentences, or None. padding: (B, S) bools, True for real words, or
+    None. Returns None if both are.
+
+    >>> combine_masks(causal_mask(2), Tensor([[True, True], [False, True]]))[1, 0]
+    tensor([[False, False],
+            [False,  True]])
+    """
+    ### BEGIN SOLUTION
+    if mask is not None:
+        mask = mask.reshape(1, 1, *mask.shape)
+    if padding is not None:
+        padding = padding.reshape(len(padding), 1, 1, padding.shape[1])
+    if mask is None or padding is None:
+        return padding if mask is None else mask
+    return mask & padding
+    ### END SOLUTION
+
+
+# %%
+class TestCombineMasks:
+    """Two masks in one"""
+    words = Tensor([[True, True, True], [True, True, False]])
+    past = Tensor([[True, False, False], [True, True, False], [True, True, True]])
+
+    def test_by_hand(self):
+        "Three words and two: a row sees what both masks let through"
+        out = combine_masks(self.past, self.words)
+        expect(out.shape, (2, 1, 3, 3), why="(B, 1, T, S): the 1 is for the heads")
+        expect(out[0, 0], self.past)
+        expect(out[1, 0], [[True, False, False], [True, True, False], [True, True, False]],
+               why="last row all False: the padding masks queries; it has to mask keys, a column")
+
+    def test_three_sentences(self):
+        "Three sentences of three: sentence b has the padding of row b"
+        out = combine_masks(self.past, Tensor([[True] * 3, [False, True, True], [True] * 3]))
+        expect(out[1, 0], [[False, False, False], [False, True, False], [False, True, True]],
+               why="a padding (B, S) beside (T, S) without dimensions of 1 meets the queries")
+
+    def test_one_alone(self):
+        "One mask alone comes in a shape that fits (B, H, T, S), and two times None is None"
+        out = combine_masks(padding=self.words)
+        expect(out.shape, (2, 1, 1, 3))
+        expect(out[1, 0, 0], [True, True, False])
+        expect(combine_masks(self.past).shape, (1, 1, 3, 3))
+        assert combine_masks() is None, "without masks there is nothing to combine: None"
+
+    def test_other_sizes(self):
+        "Two queries, three keys, one sentence; and a batch of none"
+        expect(combine_masks(self.past[:2], self.words[:1]).shape, (1, 1, 2, 3))
+        expect(combine_masks(self.past, self.words[:0]).shape, (0, 1, 3, 3))
+
+
+run_tests(TestCombineMasks)
+
+# %% [markdown]
+# ## Exercise 5: shares of what may be seen
+#
+# Scores 0.7071, 0, 0.7071, and the third may not be seen. Softmax first and then a 0 in its place gives
+# 0.4011, 0.1978, 0: together 0.599, and a mean of values with such weights is too small by two fifths.
+# The forbidden has to go *before*: its score becomes -∞, and e to the power of it 0. What is left shares
+# the whole:
+#
+# ```
+# 0.7071  0  -∞     e^s:  2.028  1  0     over their sum, 3.028:   0.6698   0.3302   0
+# ```
+#
+# Module 02 took off the largest score first, so that no e^s is too large for a float; so do you. And a
+# row that may see nothing? All scores are -∞, the largest too, and -∞ - (-∞) is nan, which walks through
+# a whole model. Here the shares of such a row are **zeros**: who may ask nobody hears nothing. Two
+# numbers do that without an `if`: the largest score is never taken to be below the smallest number a
+# float can be, and the sum, to divide by, never below 1. (It never is, if anything is seen: the largest
+# score gives e^0 = 1.)
+#
+# A mask may also be of floats, which are *added* to the scores: 0 for seen, -∞ for hidden, and everything
+# between, as in module 11's ALiBi. Both kinds broadcast to the scores. The op gets arrays.
+
+# %%
+#| export
+@op(promote=False)
+@floats_only
+def masked_softmax(scores, mask=None, dim=-1):
+    """Shares between 0 and 1 that sum to 1 along `dim`, of what the mask lets through; zeros if that is nothing.
+
+    mask: None, bools (True: may be seen), or floats to be added; it broadcasts to the shape of scores. Keeps
+    the dtype of scores and leaves them as they are. Raises RuntimeError for integers.
+
+    >>> masked_softmax(np.array([0.7071, 0., 0.7071]), np.array([True, True, False])).round(4)
+    array([0.6698, 0.3302, 0.    ])
+    """
+    if not scores.size:
+        return scores * 1
+    ### BEGIN SOLUTION
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    shares = scores - np.maximum(scores.max(dim, keepdims=True), np.finfo(scores.dtype).min)
+    np.exp(shares, out=shares)                         # in place from here on: this array is ours
+    shares /= np.maximum(shares.sum(dim, keepdims=True), 1)
+    return shares
+    ### END SOLUTION
+
+
+# %% [markdown]
+# The gradient is softmax's (module 05): a hidden score has the share 0, and so the gradient 0.
+
+# %%
+#| export
+@vjp(masked_softmax)
+def _(out, scores, mask=None, dim=-1):
+    def pull(g):
+        slope = out * (g - sum(g * out, dim, True))
+        return slope, slope                            # of a mask that is added, too
+    return pull
+
+
+# %%
+class TestMaskedSoftmax:
+    """Shares of what may be seen"""
+    scores = np.array([[0.707107, 0., 0.707107], [3., 1., 2.]])
+
+    def test_untouched(self):
+        "The scores are left as they were, with and without a mask"
+        for mask in None, np.array([True, False, True]), np.zeros(3):
+            scores = self.scores.copy()
+            masked_softmax(scores, mask)
+            expect(scores, self.scores, why="written in place into an array of the caller")
+
+    def test_by_hand(self):
+        "The third hidden: 0.6698 and 0.3302"
+        out = masked_softmax(self.scores[0], np.array([True, True, False]))
+        expect(out, [0.669761, 0.330239, 0.], tol=1e-5,
+               why="0.4011 first: masked after the softmax; 0.3302 last: True and False exchanged")
+
+    def test_no_mask(self):
+        "Without a mask it is softmax, along dim"
+        expect(masked_softmax(self.scores)[0], [0.401112, 0.197776, 0.401112], tol=1e-5)
+        out = masked_softmax(self.scores, dim=0)
+        expect(out[:, 0], [0.091713, 0.908287], tol=1e-5, why="along dim, and not along the last one")
+
+    def test_nothing_to_see(self):
+        "A row that may see nothing is zeros, and not nan"
+        out = masked_softmax(self.scores, np.array([[False] * 3, [True, False, True]]))
+        expect(out, [[0., 0., 0.], [0.731059, 0., 0.268941]], tol=1e-5,
+               why="nan: -inf less -inf, or 0/0; a third each: a large negative number in place of -inf")
+        expect(masked_softmax(self.scores, np.full(3, -np.inf)), np.zeros((2, 3)))
+
+    def test_added(self):
+        "A mask of floats is added: log 2 doubles a share's weight, -inf hides it"
+        out = masked_softmax(np.zeros(3), np.array([math.log(2), 0., -np.inf]))
+        expect(out, [2 / 3, 1 / 3, 0.], tol=1e-6)
+
+    def test_large(self):
+        "Scores of 1,000 and 998, of -1,000 and -1,002: 0.8808 and 0.1192"
+        for most in 1000., -1000.:
+            expect(masked_softmax(np.array([most, most - 2])), [0.880797, 0.119203], tol=1e-5)
+
+    def test_large_and_hidden(self):
+        "How large a hidden score is does not matter"
+        out = masked_softmax(np.array([1., 2000., 2.]), np.array([True, False, True]))
+        expect(out, [0.268941, 0., 0.731059], tol=1e-5,
+               why="zeros: the largest score was taken before the mask")
+
+    def test_broadcasting(self):
+        "Scores (2, 2, 3) with a mask (2, 1, 3), along the first dimension too; and scores of none"
+        scores, mask = np.zeros((2, 2, 3)), np.array([[[True, False, True]], [[True, True, True]]])
+        expect(masked_softmax(scores, mask)[:, 1], [[0.5, 0., 0.5], [1 / 3] * 3], tol=1e-6)
+        expect(masked_softmax(scores, mask, 0)[:, 1, :2], [[0.5, 0.], [0.5, 1.]], tol=1e-6)
+        expect(masked_softmax(np.zeros((2, 0)), np.ones((2, 0), bool)).shape, (2, 0))
+
+    def test_dtype(self):
+        "float32 stays float32, with either kind of mask; integers are refused (given)"
+        for mask in None, np.array([True, False, True]), np.zeros(3, "float32"):
+            expect(str(masked_softmax(self.scores.astype("float32"), mask).dtype), "float32")
+        expect_error(RuntimeError, masked_softmax, np.array([1, 2]), says=["int64"])
+
+    def test_gradient(self):
+        "The judge agrees, on scores and on a mask that is added; a row of zeros sends nothing back (given)"
+        mask = Tensor([[True, False, True], [False] * 3, [True] * 3])
+        check_gradient(lambda s: masked_softmax(s, mask, dim=1), np.arange(9.).reshape(3, 3) % 4)
+        check_gradient(masked_softmax, np.arange(6.).reshape(2, 3) % 4, np.array([0.5, -1., 2.]))
+
+
+run_tests(TestMaskedSoftmax)
+
+# %% [markdown]
+# ## Exercise 6: attention
+#
+# Now the worked example for all queries at once. Q is (T, d), K is (S, d), V (S, e):
+#
+# $$ \mathrm{weights} = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt d} + \mathrm{mask}\right) \qquad
+#    \mathrm{out} = \mathrm{weights} \cdot V $$
+#
+# Q Kᵀ is (T, S), the product of each query with each key. The softmax goes along each row, over the keys:
+# what a query takes from all keys adds up to 1. (Over the queries, what a key gives away would.)
+#
+# Why √d? The product of two vectors of d random numbers is a sum of d terms, of both signs. Its typical
+# size is √d times that of a term. With d = 64 the scores are around ±8, and softmax makes of scores as
+# far apart as 8 and 0 nearly 1 and 0. One key takes all, and where one share is 1 the gradient out*(g -
+# sum) is 0: nothing is learned. Divided by √d the scores are around ±1 whatever d is:
+
+# %%
+@measure
+def why_the_root():
+    rng = np.random.default_rng(0)
+    for d in 4, 64, 1024:
+        scores = (rng.normal(size=(2000, 16, d)) * rng.normal(size=(2000, 1, d))).sum(-1)
+        most = [float(masked_softmax(s).max(-1).mean()) for s in (scores, scores / math.sqrt(d))]
+        print(f"d = {d:4}: scores around {scores.std():5.1f}; the largest of 16 weights {most[0]:.2f}, "
+              f"over the root {most[1]:.2f}")
+
+
+# %% [markdown]
+# The leading dimensions, sentences and heads, go along: `@` multiplies the last two, and
+# `swapaxes(-1, -2)` exchanges them. The op keeps the weights, for its gradient; so return both. `keep` is
+# what dropout does to the weights, after the softmax: None, or an array of their shape that holds 0 for
+# what is dropped and 1/(1-p) for the rest, to multiply them with. The weights you return are those before
+# it.
+#
+# Use `*`, `@`, `swapaxes` and `masked_softmax`, which all know arrays and tensors: the same lines serve,
+# with tensors, for second derivatives and for who wants the weights with their history. Multiplying Q
+# with 1/√d before the product is the same and quicker than dividing the scores: they are as many as T S.
+
+# %%
+#| export
+@op(keeps=True)
+def attention(query, key, value, mask=None, keep=None, scale=None):
+    """For each query the mean of the values, by likeness of the keys: (output (..., T, e), weights (..., T, S)).
+
+    query: (..., T, d), key: (..., S, d), value: (..., S, e). mask: as in masked_softmax. keep: None, or what
+    the weights are multiplied with in the end. scale: 1/√d if None. Callers of the op get the output alone.
+    "Attention Is All You Need", arXiv:1706.03762, equation 1.
+
+    >>> query, key = np.array([[1., 0.]]), np.array([[1., 0.], [0., 1.], [1., 1.]])
+    >>> attention(query, key, np.array([[10.], [20.], [60.]])).round(2)
+    array([[32.03]])
+    """
+    ### BEGIN SOLUTION
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    weights = masked_softmax((query * scale) @ key.swapaxes(-1, -2), mask)
+    return (weights if keep is None else weights * keep) @ value, weights
+    ### END SOLUTION
+
+
+# %% [markdown]
+# The way back is given. With P = weights and S the scores: the gradient of V is Pᵀ g, that of P is g Vᵀ,
+# and softmax makes of it P * (g Vᵀ - r), with r the sum of P * (g Vᵀ) over a row. That goes to Q, times
+# K, and to K, times Q, both with 1/√d. And r is cheaper than it looks: it is the row of g times the row
+# of out.
+
+# %%
+#| export
+@vjp(attention)
+def _(kept, query, key, value, mask=None, keep=None, scale=None):
+    out, weights = kept
+
+    def pull(g):
+        dq, dk, ds = attention_gradients(g, out, weights, query, key, value, scale, keep)
+        return dq, dk, lambda: (weights if keep is None else keep * weights).swapaxes(-1, -2) @ g, ds, None
+
+    return pull
+
+
+@composite(attention)
+def _(*inputs, **params): return attention.forward(*inputs, **params)[0]
+
+
+# %%
+class TestAttention:
+    """Attention"""
+    query, key = np.array([[1., 0.]]), np.array([[1., 0.], [0., 1.], [1., 1.]])
+    value = np.array([[10.], [20.], [60.]])
+
+    def both(self, *args, **params):
+        out = attention.forward(*args, **params)
+        assert isinstance(out, tuple) and len(out) == 2, "return two things: (output, weights)"
+        return out
+
+    def test_by_hand(self):
+        "The query [1, 0] and three words: weights 0.4011, 0.1978, 0.4011, and 32.03"
+        out, weights = self.both(self.query, self.key, self.value)
+        expect(weights, [[0.401112, 0.197776, 0.401112]], tol=1e-5, why="0.4223: the root is missing; else "
+               "over which dimension does the softmax go? Each query's weights add up to 1")
+        expect(out, [[32.03336]], tol=1e-4)
+
+    def test_masked(self):
+        "The third word hidden: 13.30"
+        out, weights = self.both(self.query, self.key, self.value, np.array([True, True, False]))
+        expect(out, [[13.30239]], tol=1e-4, why="7.97: masked after the softmax; 32.03: not masked")
+
+    def test_scale(self):
+        "With a scale of 1 it is 32.67, and with 0 all keys weigh the same: 30"
+        expect(self.both(self.query, self.key, self.value, scale=1.)[0], [[32.6699]], tol=1e-4)
+        expect(self.both(self.query, self.key, self.value, scale=0.)[0], [[30.]], tol=1e-6)
+
+    def test_two_queries(self):
+        "Two queries, three keys, values of two numbers: each row has its own weights"
+        value = np.array([[1., 10.], [2., 20.], [4., 80.]])
+        out, weights = self.both(np.array([[1., 0.], [0., 2.]]), self.key, value)
+        expect(weights[1], [0.108390, 0.445805, 0.445805], tol=1e-5,
+               why="the columns add up to 1: the softmax goes over the queries")
+        expect(out, [[2.401112, 40.055599], [2.783219, 45.664399]], tol=1e-4)
+
+    def test_leading(self):
+        "Sentences and heads go along: each has its own keys"
+        rng = np.random.default_rng(0)
+        q, k, v = [rng.normal(size=(2, 3, n, 4)) for n in (5, 6, 6)]
+        out, weights = self.both(q, k, v)
+        expect((out.shape, weights.shape), ((2, 3, 5, 4), (2, 3, 5, 6)))
+        expect(out[1, 2], self.both(q[1, 2], k[1, 2], v[1, 2])[0], tol=1e-9)
+
+    def test_keep(self):
+        "Dropout comes last: [0, 2, 2] makes 0 + 2*0.1978*20 + 2*0.4011*60, and the weights do not change"
+        out, weights = self.both(self.query, self.key, self.value, None, np.array([0., 2., 2.]))
+        expect(out, [[56.04448]], tol=1e-4, why="32.03: not used; smaller: used before the softmax")
+        expect(weights, [[0.401112, 0.197776, 0.401112]], tol=1e-5, why="those before dropout are returned")
+
+    def test_tensors(self):
+        "The same lines with tensors: the weights have a history"
+        q, k, v = [Tensor(x, requires_grad=True) for x in (self.query, self.key, self.value)]
+        out, weights = self.both(q, k, v)
+        assert isinstance(weights, Tensor), \
+            "an array came out: *, @, swapaxes and masked_softmax make tensors of tensors, np functions may not"
+        weights[0, 0].backward()
+        expect(k.grad, [[0.169860, 0.], [-0.056095, 0.], [-0.113765, 0.]], tol=1e-5)
+
+    def test_gradient(self):
+        "The judge agrees on queries, keys, values and an added mask; twice (given)"
+        rng = np.random.default_rng(0)
+        args = [rng.normal(size=s) for s in [(2, 3, 4), (2, 5, 4), (2, 5, 2), (3, 5)]]
+        check_gradient(attention, *args)
+        keep = Tensor(rng.integers(0, 2, (2, 3, 5)) * 2.)
+        check_gradient(lambda q, k, v: attention(q, k, v, None, keep, scale=0.3), *args[:3])
+
+
+run_tests(TestAttention)
+
+# %% [markdown]
+# Around it, given, what PyTorch's function has besides: checks of shapes and dtypes, `is_causal`,
+# dropout, and *grouped queries*, where several heads of queries share one of keys (there are fewer of
+# those to keep, which module 15 will like). `attend` is the one function that everything below goes
+# through.
+
+# %%
+#| export
+def attend(query, key, value, mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False,
+           need_weights=False):
+    """(output, weights, or None unless needed): see scaled_dot_product_attention.
+
+    The weights are those before dropout, and have a history, for which the op is taken apart.
+    """
+    check_attention(query, key, value, mask, dropout_p)
+    if is_causal:
+        mask = merged_mask(mask, causal_mask(query.shape[-2], key.shape[-2], device=query.device))
+    gqa = enable_gqa and query.shape[-3] != key.shape[-3]
+    if gqa:
+        query, key, value, mask = grouped(query, key, value, mask)
+    if not query.shape[-1]:                            # vectors of no numbers are all alike
+        scale = 0.0
+    keep = drawn_to_keep(dropout_p, query, key) if dropout_p else None
+    if need_weights:
+        out, weights = attention.forward(query, key, value, mask, keep, scale=scale)
+    else:
+        out, weights = attention(query, key, value, mask, keep, scale=scale), None
+    if gqa:
+        out, weights = [x if x is None else ungrouped(x) for x in (out, weights)]
+    return out, weights
+
+
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False,
+                                 scale=None, enable_gqa=False):
+    """For each query the mean of the values, by likeness of the keys: softmax(Q Kᵀ scale + mask) V.
+
+    query: (..., H, T, d), key: (..., H, S, d), value: (..., H, S, e), floats; gives (..., H, T, e).
+    attn_mask: bools (True: may be seen) or floats to be added, broadcast to (..., H, T, S). is_causal: query
+    i sees keys 0 to i. scale: 1/√d if None. enable_gqa: keys and values have G heads, and H/G heads of queries
+    share one. A query that may see nothing gets zeros. Raises RuntimeError if sizes or dtypes do not fit.
+    """
+    return attend(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)[0]
+
+
+# %% [markdown]
+# ## Exercise 7: heads
+#
+# One softmax gives one mean. A word may want several things at once: its verb, its adjective, the word
+# before. So the vectors of d_model numbers are cut into H pieces of head_dim numbers, *heads*, and each
+# asks for itself. Two words, four numbers each, two heads:
+#
+# ```
+# word 0:  0 1 2 3          head 0:  0 1    word 0           head 1:  2 3    word 0
+# word 1:  4 5 6 7                   4 5    word 1                    6 7    word 1
+# ```
+#
+# From (B, T, H d) to (B, H, T, d), that is: the head becomes a dimension that goes along, like the
+# sentence. A single `reshape` to that shape would deal out the numbers in the order in which they lie:
+# head 0 would get 0 1 and 2 3, all of word 0, and nothing of word 1. The shapes are right then, and a
+# model even trains. First cut, then exchange. And back, with what the heads have found, in the opposite
+# order.
+
+# %%
+#| export
+def split_heads(x, heads):
+    """x, (B, T, heads * d), as (B, heads, T, d).
+
+    >>> split_heads(Tensor([[[0, 1, 2, 3], [4, 5, 6, 7]]]), 2)[0, 1]
+    tensor([[2, 3],
+            [6, 7]])
+    """
+    ### BEGIN SOLUTION
+    b, t, c = x.shape
+    return x.reshape(b, t, heads, c // heads).transpose(1, 2)
+    ### END SOLUTION
+
+
+def join_heads(x):
+    """x, (B, H, T, d), as (B, T, H * d): what `split_heads` did, undone."""
+    ### BEGIN SOLUTION
+    b, h, t, d = x.shape
+    return x.transpose(1, 2).reshape(b, t, h * d)
+    ### END SOLUTION
+
+
+# %%
+def counted(*shape): return Tensor(np.arange(math.prod(shape), dtype="float64").reshape(shape))
+
+
+class TestSplitHeads:
+    """Heads, cut"""
+    def test_by_hand(self):
+        "Two words, two heads: head 1 has 2 3 of word 0 and 6 7 of word 1"
+        out = split_heads(counted(1, 2, 4), 2)
+        expect(out.shape, (1, 2, 2, 2))
+        expect(out[0, 1], [[2., 3.], [6., 7.]], why="4 5 6 7: cut in the order in which they lie, heads are "
+               "mixed with words. First (B, T, heads, d), then exchange")
+
+    def test_sizes(self):
+        "Two sentences of three words, four heads of five numbers: (2, 4, 3, 5)"
+        out = split_heads(counted(2, 3, 20), 4)
+        expect(out.shape, (2, 4, 3, 5))
+        expect(out[1, 2, 0], [70., 71., 72., 73., 74.], why="sentence 1 begins at 60, head 2 of its word 0 at 70")
+
+    def test_empty(self):
+        "No sentences have no heads, but their sizes (a -1 in a reshape cannot be worked out here)"
+        expect(split_heads(counted(0, 3, 20), 4).shape, (0, 4, 3, 5))
+
+
+class TestJoinHeads:
+    """Heads, joined"""
+    def test_by_hand(self):
+        "Two heads of two words: word 0 gets 0 1 of head 0 and 4 5 of head 1"
+        expect(join_heads(counted(1, 2, 2, 2)), [[[0., 1., 4., 5.], [2., 3., 6., 7.]]],
+               why="0 1 2 3: joined in the order in which they lie, both words of head 0")
+
+    def test_sizes(self):
+        "(2, 4, 3, 5) becomes (2, 3, 20), and (0, 4, 3, 5) becomes (0, 3, 20)"
+        out = join_heads(counted(2, 4, 3, 5))
+        expect(out.shape, (2, 3, 20))
+        expect(out[1, 2, 5:10], [85., 86., 87., 88., 89.], why="head 1 of word 2 of sentence 1")
+        expect(join_heads(counted(0, 4, 3, 5)).shape, (0, 3, 20))
+
+
+run_tests(TestSplitHeads)
+run_tests(TestJoinHeads)
+
+# %% [markdown]
+# ## Exercise 8: the layer
+#
+# Where do queries, keys and values come from? All three from the words, by a `Linear` each: `q_proj`,
+# `k_proj`, `v_proj`. So a model *learns* what to ask for, by what to be found, and what to say. A fourth,
+# `out_proj`, mixes what the heads found. (Without it head 0 could never tell anything to the numbers that
+# belong to head 1.)
+#
+# If queries and keys come from the same words it is *self-attention*: `layer(x)`, or
+# `layer(x, x, x, mask)`. If the keys come from elsewhere, a French sentence say while the queries are of
+# its English one, it is *cross-attention*: `layer(x, memory, memory, mask)`. Nothing else changes.
+#
+# `self.heads(...)`, given, makes q (B, H, T, d), k and v (B, G, S, d), with your `split_heads`. (G is H,
+# or fewer for grouped queries. A rotary embedding turns q and k there, and a *cache* hands in the keys of
+# words read earlier.) Yours: ask, with `attend`, join the heads, and mix them. Give `attend` the mask,
+# `self.dropout` in training and 0.0 otherwise, `enable_gqa=True` (which does no harm if G is H) and
+# need_weights, and return what it gives as weights.
+
+# %%
+#| export
+class MultiHeadAttention(Module):
+    """Attention in num_heads heads: called with (query, key, value, mask), gives (output, weights).
+
+    d_model: how long the vectors are. head_dim: how long a head's are, d_model / num_heads if not given.
+    num_kv_heads: how many heads keys and values have, if fewer. rotary: called as rotary(x, offset) on queries
+    and keys, or None. Raises ValueError if the numbers do not fit. arXiv:1706.03762; grouped queries:
+    arXiv:2305.13245.
+
+    >>> layer = MultiHeadAttention(d_model=8, num_heads=2)
+    >>> out, weights = layer(x, x, x, causal_mask(5))        # x: (B, 5, 8)
+    >>> out.shape, weights.shape                             # (B, T, d_model), (B, H, T, S)
+    """
+    def __init__(self, d_model, num_heads, dropout=0.0, bias=True, head_dim=None, num_kv_heads=None,
+                 rotary=None, device=None, dtype=None):
+        super().__init__()
+        groups = num_heads if num_kv_heads is None else num_kv_heads
+        if num_heads < 1 or groups < 1 or num_heads % groups or head_dim is None and d_model % num_heads:
+            raise ValueError(f"MultiHeadAttention(d_model={d_model}, num_heads={num_heads}, num_kv_heads="
+                             f"{groups}): d_model must be a multiple of num_heads (or give head_dim), and "
+                             "num_heads one of num_kv_heads.")
+        self.d_model, self.num_heads, self.num_kv_heads = d_model, num_heads, groups
+        self.head_dim = d_model // num_heads if head_dim is None else head_dim
+        self.dropout, self.rotary = dropout, rotary
+        self.q_proj = Linear(d_model, num_heads * self.head_dim, bias, device, dtype)
+        self.k_proj = Linear(d_model, groups * self.head_dim, bias, device, dtype)
+        self.v_proj = Linear(d_model, groups * self.head_dim, bias, device, dtype)
+        self.out_proj = Linear(num_heads * self.head_dim, d_model, bias, device, dtype)
+
+    def heads(self, query, key, value, cache=None, layer=0):
+        """(q, k, v) for `attend`, with all places that the cache knows: see `AttentionCache`."""
+        def keys_and_values():
+            return (split_heads(self.k_proj(key), self.num_kv_heads),
+                    split_heads(self.v_proj(value), self.num_kv_heads))
+
+        q = split_heads(self.q_proj(query), self.num_heads)
+        if key is not query:                           # another sequence: it is all there, and has no offset
+            k, v = keys_and_values() if cache is None else cache.cross(layer, keys_and_values)
+            return q, k, v
+        k, v = keys_and_values()
+        if self.rotary is not None:
+            offset = 0 if cache is None else cache.length(layer)
+            q, k = self.rotary(q, offset), self.rotary(k, offset)
+        if cache is not None:
+            k, v = cache.update(layer, k, v)
+        return q, k, v
+
+    def forward(self, query, key=None, value=None, mask=None, cache=None, layer=0, bias=None,
+                need_weights=True):
+        """(output (B, T, d_model), weights (B, H, T, S), or None unless needed).
+
+        query: (B, T, d_model); key, value: (B, S, d_model), the query if not given. mask: (T, S), (B, T, S)
+        or what broadcasts to (B, H, T, S); True, or an integer other than 0, where a query may look at a key;
+        or floats to be added. With two arguments the second is the mask. bias: floats to be added to the
+        scores, as ALiBi's. cache, layer: see `AttentionCache`. Weights are dropped only in training.
+        """
+        query, key, value, mask = sorted_out(query, key, value, mask, bias)
+        q, k, v = self.heads(query, key, value, cache, layer)
+        ### BEGIN SOLUTION
+        out, weights = attend(q, k, v, mask, self.dropout if self.training else 0.0, enable_gqa=True,
+                              need_weights=need_weights)
+        return self.out_proj(join_heads(out)), weights
+        ### END SOLUTION
+
+    def extra_repr(self):
+        return f"num_heads={self.num_heads}, head_dim={self.head_dim}, dropout={self.dropout}"
+
+
+# %%
+def plain_layer(d_model, heads, **how):
+    "For the tests: a layer whose q_proj, k_proj and v_proj change nothing, and whose out_proj multiplies by 10"
+    layer = MultiHeadAttention(d_model, heads, bias=False, dtype=np.float64, **how)
+    for name in ("q_proj", "k_proj", "v_proj", "out_proj"):
+        getattr(layer, name).weight.data[...] = np.eye(d_model) * (10 if name == "out_proj" else 1)
+    return layer
+
+
+class TestMultiHeadAttention:
+    """The layer"""
+    x = Tensor(np.random.default_rng(0).normal(size=(2, 3, 4)))
+
+    def test_by_hand(self):
+        "Two heads of one number, words [0, 1] and [2, 1]: head 0 of word 1 weighs them e^0 and e^4"
+        out, weights = plain_layer(2, 2)(rows([0., 1.], [2., 1.]).unsqueeze(0))
+        expect(weights[0, 0], [[0.5, 0.5], [0.017986, 0.982014]], tol=1e-5,
+               why="0.0558: over the root of d_model; it has to be the head's: leave the scale to `attend`")
+        expect(out[0], [[10., 10.], [19.640276, 10.]], tol=1e-4, why="a tenth: out_proj is missing")
+
+    def test_heads(self):
+        "Each head is attention on its own numbers, and they stand side by side"
+        out, weights = plain_layer(4, 2)(self.x)
+        for h in range(2):
+            part = self.x.data[..., 2 * h:2 * h + 2]
+            found, shares = attention.forward(part, part, part)
+            expect(weights[:, h], shares, tol=1e-9)
+            expect(out[..., 2 * h:2 * h + 2], found * 10, tol=1e-9, why="heads are mixed with words: join them")
+
+    def test_mask(self):
+        "With a causal mask a change of the last word changes no word before it"
+        layer, other = plain_layer(4, 2), self.x.clone()
+        other[:, 2] = 5.
+        mask = Tensor([[True, False, False], [True, True, False], [True] * 3])
+        before, after = [layer(x, x, x, mask)[0][:, :2] for x in (self.x, other)]
+        expect(after, before, tol=1e-12, why="a later word was seen: the mask is not used, or it hides where True")
+        assert float(abs(layer(self.x)[0][:, :2] - layer(other)[0][:, :2]).max()) > 0.01, \
+            "without a mask all is seen, and a change of the last word changes the others"
+
+    def test_cross(self):
+        "Queries of one sentence, keys and values of another: three queries, five keys"
+        memory = Tensor(np.random.default_rng(1).normal(size=(2, 5, 4)))
+        out, weights = plain_layer(4, 2)(self.x, memory, memory)
+        expect((out.shape, weights.shape), ((2, 3, 4), (2, 2, 3, 5)))
+
+    def test_dropout(self):
+        "Weights are dropped in training, and not in evaluation"
+        layer = plain_layer(4, 2, dropout=0.9)
+        expect(layer.eval()(self.x)[0], plain_layer(4, 2)(self.x)[0], tol=1e-12, why="dropped in evaluation")
+        manual_seed(0)
+        whole = layer.train()(self.x)[0]
+        assert (abs(whole.data) < 1e-12).any(), "nothing was dropped in training: use self.dropout"
+
+    def test_weights(self):
+        "The weights come only if they are needed, and the output is the same"
+        out, weights = plain_layer(4, 2)(self.x, need_weights=False)
+        assert weights is None, "need_weights was not handed on: without it `attend` gives None"
+        expect(out, plain_layer(4, 2)(self.x)[0], tol=1e-12)
+
+    def test_head_dim(self):
+        "Heads may be longer or shorter than their part, and keys may have fewer heads"
+        layer = MultiHeadAttention(4, 2, head_dim=3, num_kv_heads=1, dtype=np.float64)
+        out, weights = layer(self.x)
+        expect((out.shape, weights.shape), ((2, 3, 4), (2, 2, 3, 3)),
+               why="join with `join_heads`; and the queries have more heads than the keys: enable_gqa")
+
+
+run_tests(TestMultiHeadAttention)
+
+
+# %% [markdown]
+# ## Measure: an LSTM against attention
+#
+# Eight sentences of vectors of 256 numbers, forward only: the layer `LSTM`, and your `MultiHeadAttention`
+# with eight heads, for 64 to 2,048 words. Guess first (nothing is measured before):
+#
+# 1. Which of the two is quicker at 64 words, and from which length on is it the other?
+# 2. Back to the opening. Twenty words: how much does the state after word 20 change if word 1 changes a
+#    little, for the opening's reader, for an LSTM whose forget door stands at σ(4) = 0.98, and for
+#    attention that has learned nothing yet (all weights alike)?
+
+# %%
+guess_of_length = None             # who is quicker at 64 words, and from how many on not: ("LSTM", 512)?
+guess_of_change = None             # reader, LSTM, attention: (1e-6, 1e-2, 0.5)?
+
+
+@measure
+def lstm_or_attention():
+    if guess_of_length is None:
+        return print("guess_of_length is None: guess, then run this again")
+    manual_seed(0)
+    attends, reads = MultiHeadAttention(256, 8), LSTM(256, 256, batch_first=True)
+    with no_grad():
+        for t in 64, 128, 256, 512, 1024, 2048:
+            x = randn(8, t, 256)
+            one, other = timed(reads, x, repeat=2), timed(attends, x, need_weights=False, repeat=2)
+            print(f"{t:5} words: LSTM {one * 1e3:6.0f} ms, attention {other * 1e3:6.0f} ms")
+    print("you guessed", guess_of_length)
+
+
+@measure
+def what_is_left_of_word_one():
+    if guess_of_change is None:
+        return print("guess_of_change is None: guess, then run this again")
+    words = [Tensor(np.array([[float(t == 0)]]), requires_grad=True) for t in range(20)]
+    h = c = cell = Tensor(np.zeros((1, 1)))
+    ones, half, none = rows([1.]), rows([0.5]), rows([0.], [0.], [0.], [0.])
+    doors = Tensor(np.array([4., 4., 0., 4.]))         # i, f and o nearly open, g as the word says
+    for x in words:
+        h = rnn_step(x, h, ones, half)
+        cell, c = lstm_step(x, cell, c, rows([0.], [0.], [1.], [0.]), none, doors)
+    x = Tensor(np.stack([w.data[0] for w in words]), requires_grad=True)                       # (20, 1)
+    asked = attention(x[-1:] * 0, x, x)
+    for name, out, leaf in ("reader", h, words[0]), ("LSTM", cell, words[0]), ("attention", asked, x):
+        out.sum().backward()
+        print(f"{name:10} changes by {abs(float(leaf.grad[0, 0])):.1e} of what word 1 changes by")
+    print("you guessed", guess_of_change)
+
+
+# %% [markdown]
+# What must hold on any machine. The LSTM's time grows with T: twice the words, twice the time.
+# Attention's grows faster and faster, towards fourfold for twice the words, because the table of scores
+# is T by T. For short texts attention is the quicker one: a few large products instead of T small ones,
+# each of which waits for the one before. So it is not true that attention is faster. Up to a length it
+# is; where the two cross depends on the machine, and lies much further out on a GPU, which does the large
+# products all at once and waits just as long for the small.
+#
+# The second is the answer to the opening question. The reader has one in ten million left. The LSTM keeps
+# a share of nearly a half, thanks to a door that it had to learn to leave open, and every further word
+# takes a bit more. Attention has a 20th, as of every word, *before it has learned anything*; and one
+# product can make it 1. It does not matter how far away word 1 is. Its price is the table.
+#
+# ## Pictures
+#
+# In a notebook: the four kinds of masks, and what two heads of a layer look at. Here the layer has
+# learned nothing; it is told by its weights to look for equal words (head 0) and for nothing special
+# (head 1).
+
+# %%
+@measure
+def masks_and_maps():
+    words = "the cat saw the dog and the dog ran".split()
+    seen = Tensor(np.array([[True] * 4, [True, True, True, False]]))
+    for name, mask in {"all": np.ones((4, 4), bool), "causal": causal_mask(4).data,
+                       "padding": np.tile(seen[1].data, (4, 1)),
+                       "both": combine_masks(causal_mask(4), seen)[1, 0].data}.items():
+        print(f"{name}:\n{mask_text(mask)}")
+    vectors = np.eye(6)[[sorted(set(words)).index(w) for w in words]][None] * 3
+    layer = MultiHeadAttention(6, 2, head_dim=6, bias=False, dtype=np.float64)
+    for name in "q_proj", "k_proj":
+        getattr(layer, name).weight.data[...] = np.concatenate([np.eye(6), np.zeros((6, 6))])
+    with no_grad():
+        weights = layer(Tensor(vectors))[1][0]
+    shares = [f"{word} {share:.2f}" for word, share in zip(words, weights[0, 7].tolist())]
+    print('head 0, the second "dog" looks at', ", ".join(shares))
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        print("The pictures need matplotlib: pip install matplotlib")
+        return
+    draw_attention(weights, words)
+    if plt.get_backend().lower() == "agg":
+        print("No window to draw in: open this file as a notebook to see the pictures.")
+    else:
+        plt.show()
+
+
+# %% [markdown]
+# ## Reflect
+#
+# Answer in a sentence or two each, then compare with `## reflection-1` and so on in HINTS.md.
+#
+# 1. What does √d do? What would happen to the scores, the weights and the gradient without it, with d =
+#    64?
+# 2. Tiles compute more than the dense table does, and may take less time. How can that be?
+# 3. A translator reads a batch of padded German sentences and writes padded English ones. Which mask does
+#    which of its attentions need? And what of the paddings' own rows?
+#
+# ## Where this code lives
+#
+# `tito export 12` writes it to `tinytorch/nn/`: `recurrent.py`, `attention.py`, `efficient_attention.py`,
+# and beside them what was given: `RNN`, `LSTM` and `GRU`, PyTorch's `MultiheadAttention`, sliding
+# windows.
+#
+# ```python
+# from tinytorch import nn
+# layer = nn.MultiHeadAttention(d_model=64, num_heads=4)
+# out, weights = layer(x, x, x, nn.causal_mask(x.shape[1]))
+# ```
+#
+# Module 13 builds transformers of it, module 15 a cache for `cache=`, module 17 takes heads away, module
+# 18 makes `masked_softmax` one pass.
+#
+# In the real world: PyTorch's `scaled_dot_product_attention` picks one of several kernels, nearly always
+# the tiled one. What differs most from yours is the place: a tile lies in the memory of a few dozen
+# kilobytes that each processor of the GPU has for itself, and the products of one tile run while the next
+# is on its way.

@@ -1,0 +1,240 @@
+# Generated from modules/12_attention/attention_dev.py by tito export. Edit the lesson, not this file.
+# source sha256 f0491e00d0815b834f61494a456db496fa7351133dc87c6144bf416d9059e13b  body sha256 9b39dc352a746c25c249c8e03221b826516891117ccc98bfc3e6eafc9f13e4e7  # noqa: E501
+"""nn.attention: built in module 12_attention."""
+
+import numpy as np
+
+from tinytorch.core.autograd import composite, vjp
+from tinytorch.core.creation import arange
+from tinytorch.core.math import sum
+from tinytorch.core.op import op
+from tinytorch.nn.attention_parts import (
+    attention_gradients,
+    check_attention,
+    drawn_to_keep,
+    grouped,
+    merged_mask,
+    sorted_out,
+    ungrouped,
+)
+from tinytorch.nn.floats import floats_only
+from tinytorch.nn.layers import Linear
+from tinytorch.nn.module import Module
+
+__all__ = [
+    "MultiHeadAttention", "attend", "attention", "causal_mask", "combine_masks", "join_heads",
+    "masked_softmax", "padding_mask", "scaled_dot_product_attention", "split_heads",
+]
+
+
+def causal_mask(queries, keys=None, offset=0, device=None):
+    """Who may look at whom, (queries, keys) bools: query i stands at place i + offset, and sees keys up to it.
+
+    keys: how many, queries + offset if not given.
+
+    >>> causal_mask(2, offset=1)
+    tensor([[ True,  True, False],
+            [ True,  True,  True]])
+    """
+    keys = queries + offset if keys is None else keys
+    return arange(keys, device=device) <= arange(queries, device=device).reshape(queries, 1) + offset
+
+
+def padding_mask(ids, pad=0):
+    """True where ids, (B, S) integers, are real words: (B, S) bools."""
+    return ids != pad
+
+
+def combine_masks(mask=None, padding=None):
+    """One mask for (B, H, T, S), where both are True: (B, 1, T, S), or (1, 1, T, S), or (B, 1, 1, S).
+
+    mask: (T, S) bools, the same for all sentences, or None. padding: (B, S) bools, True for real words, or
+    None. Returns None if both are.
+
+    >>> combine_masks(causal_mask(2), Tensor([[True, True], [False, True]]))[1, 0]
+    tensor([[False, False],
+            [False,  True]])
+    """
+    if mask is not None:
+        mask = mask.reshape(1, 1, *mask.shape)
+    if padding is not None:
+        padding = padding.reshape(len(padding), 1, 1, padding.shape[1])
+    if mask is None or padding is None:
+        return padding if mask is None else mask
+    return mask & padding
+
+
+@op(promote=False)
+@floats_only
+def masked_softmax(scores, mask=None, dim=-1):
+    """Shares between 0 and 1 that sum to 1 along `dim`, over what the mask lets through; zeros if it is nothing.
+
+    mask: None, bools (True: may be seen), or floats to be added; it broadcasts to the shape of scores. Keeps
+    the dtype of scores and leaves them as they are. Raises RuntimeError for integers.
+
+    >>> masked_softmax(np.array([0.7071, 0., 0.7071]), np.array([True, True, False])).round(4)
+    array([0.6698, 0.3302, 0.    ])
+    """
+    if not scores.size:
+        return scores * 1
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    shares = scores - np.maximum(scores.max(dim, keepdims=True), np.finfo(scores.dtype).min)
+    np.exp(shares, out=shares)                         # in place from here on: this array is ours
+    shares /= np.maximum(shares.sum(dim, keepdims=True), 1)
+    return shares
+
+
+@vjp(masked_softmax)
+def _(out, scores, mask=None, dim=-1):
+    def pull(g):
+        slope = out * (g - sum(g * out, dim, True))
+        return slope, slope                            # of a mask that is added, too
+    return pull
+
+
+@op(keeps=True)
+def attention(query, key, value, mask=None, keep=None, scale=None):
+    """(output (..., T, e), weights (..., T, S)): for each query the mean of the values, by likeness of the keys.
+
+    query: (..., T, d), key: (..., S, d), value: (..., S, e). mask: as in masked_softmax, for the weights.
+    keep: None, or what the weights are multiplied with at last. scale: 1/√d if None. Callers of the op get the
+    output alone. "Attention Is All You Need", arXiv:1706.03762, equation 1.
+
+    >>> query, key = np.array([[1., 0.]]), np.array([[1., 0.], [0., 1.], [1., 1.]])
+    >>> attention(query, key, np.array([[10.], [20.], [60.]])).round(2)
+    array([[32.03]])
+    """
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    weights = masked_softmax((query * scale) @ key.swapaxes(-1, -2), mask)
+    return (weights if keep is None else weights * keep) @ value, weights
+
+
+@vjp(attention)
+def _(kept, query, key, value, mask=None, keep=None, scale=None):
+    out, weights = kept
+
+    def pull(g):
+        dq, dk, ds = attention_gradients(g, out, weights, query, key, value, scale, keep)
+        return dq, dk, lambda: (weights if keep is None else keep * weights).swapaxes(-1, -2) @ g, ds, None
+
+    return pull
+
+
+@composite(attention)
+def _(*inputs, **params): return attention.forward(*inputs, **params)[0]
+
+
+def attend(query, key, value, mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False,
+           need_weights=False):
+    """(output, weights, or None unless needed): see scaled_dot_product_attention.
+
+    The weights are those before dropout, and have a history, for which the op is taken apart.
+    """
+    check_attention(query, key, value, mask, dropout_p)
+    if is_causal:
+        mask = merged_mask(mask, causal_mask(query.shape[-2], key.shape[-2], device=query.device))
+    gqa = enable_gqa and query.shape[-3] != key.shape[-3]
+    if gqa:
+        query, key, value, mask = grouped(query, key, value, mask)
+    if not query.shape[-1]:                            # vectors of no numbers are all alike
+        scale = 0.0
+    keep = drawn_to_keep(dropout_p, query, key) if dropout_p else None
+    if need_weights:
+        out, weights = attention.forward(query, key, value, mask, keep, scale=scale)
+    else:
+        out, weights = attention(query, key, value, mask, keep, scale=scale), None
+    if gqa:
+        out, weights = [x if x is None else ungrouped(x) for x in (out, weights)]
+    return out, weights
+
+
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
+                                 enable_gqa=False):
+    """For each query the mean of the values, by likeness of the keys: softmax(Q Kᵀ scale + mask) V.
+
+    query: (..., H, T, d), key: (..., H, S, d), value: (..., H, S, e), floats; gives (..., H, T, e). attn_mask:
+    bools (True: may be seen) or floats to be added, broadcast to (..., H, T, S). is_causal: query i sees keys 0
+    to i. scale: 1/√d if None. enable_gqa: keys and values have G heads, and H/G heads of queries share one. A query
+    that may see nothing gets zeros. Raises RuntimeError if sizes or dtypes do not fit.
+    """
+    return attend(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)[0]
+
+
+def split_heads(x, heads):
+    """x, (B, T, heads * d), as (B, heads, T, d).
+
+    >>> split_heads(Tensor([[[0, 1, 2, 3], [4, 5, 6, 7]]]), 2)[0, 1]
+    tensor([[2, 3],
+            [6, 7]])
+    """
+    b, t, c = x.shape
+    return x.reshape(b, t, heads, c // heads).transpose(1, 2)
+
+
+def join_heads(x):
+    """x, (B, H, T, d), as (B, T, H * d): what `split_heads` did, undone."""
+    b, h, t, d = x.shape
+    return x.transpose(1, 2).reshape(b, t, h * d)
+
+
+class MultiHeadAttention(Module):
+    """Attention in num_heads heads: called with (query, key, value, mask), gives (output, weights).
+
+    d_model: the length of the vectors. head_dim: that of a head's, d_model / num_heads if not given. num_kv_heads: how
+    many heads keys and values have, if fewer. rotary: called as rotary(x, offset) on queries and keys, or None.
+    Raises ValueError if the numbers do not fit. arXiv:1706.03762; grouped queries: arXiv:2305.13245.
+
+    >>> layer = MultiHeadAttention(d_model=8, num_heads=2)
+    >>> out, weights = layer(x, x, x, causal_mask(5))        # x: (B, 5, 8)
+    >>> out.shape, weights.shape                             # (B, T, d_model), (B, H, T, S)
+    """
+    def __init__(self, d_model, num_heads, dropout=0.0, bias=True, head_dim=None, num_kv_heads=None, rotary=None,
+                 device=None, dtype=None):
+        super().__init__()
+        groups = num_heads if num_kv_heads is None else num_kv_heads
+        if num_heads < 1 or groups < 1 or num_heads % groups or head_dim is None and d_model % num_heads:
+            raise ValueError(f"MultiHeadAttention(d_model={d_model}, num_heads={num_heads}, num_kv_heads={groups}): "
+                             "d_model must be a multiple of num_heads (or give head_dim), and that of num_kv_heads.")
+        self.d_model, self.num_heads, self.num_kv_heads = d_model, num_heads, groups
+        self.head_dim = d_model // num_heads if head_dim is None else head_dim
+        self.dropout, self.rotary = dropout, rotary
+        self.q_proj = Linear(d_model, num_heads * self.head_dim, bias, device, dtype)
+        self.k_proj = Linear(d_model, groups * self.head_dim, bias, device, dtype)
+        self.v_proj = Linear(d_model, groups * self.head_dim, bias, device, dtype)
+        self.out_proj = Linear(num_heads * self.head_dim, d_model, bias, device, dtype)
+
+    def heads(self, query, key, value, cache=None, layer=0):
+        """(q, k, v) for `attend`, with all places that the cache knows: see `AttentionCache`."""
+        def keys_and_values():
+            return (split_heads(self.k_proj(key), self.num_kv_heads),
+                    split_heads(self.v_proj(value), self.num_kv_heads))
+
+        q = split_heads(self.q_proj(query), self.num_heads)
+        if key is not query:                           # another sequence: it is all there, and has no offset
+            k, v = keys_and_values() if cache is None else cache.cross(layer, keys_and_values)
+            return q, k, v
+        k, v = keys_and_values()
+        if self.rotary is not None:
+            offset = 0 if cache is None else cache.length(layer)
+            q, k = self.rotary(q, offset), self.rotary(k, offset)
+        if cache is not None:
+            k, v = cache.update(layer, k, v)
+        return q, k, v
+
+    def forward(self, query, key=None, value=None, mask=None, cache=None, layer=0, bias=None, need_weights=True):
+        """(output (B, T, d_model), weights (B, H, T, S), or None unless needed).
+
+        query: (B, T, d_model); key, value: (B, S, d_model), the query if not given. mask: (T, S), (B, T, S) or
+        (B, H or 1, T or 1, S), True (or an integer but 0) where a query may look at a key, or floats to be added;
+        with two arguments the second is the mask. bias: floats to be added to the scores, as of ALiBi. cache, layer:
+        what is known of earlier places, and under which number. Dropout of the weights is only in training.
+        """
+        query, key, value, mask = sorted_out(query, key, value, mask, bias)
+        q, k, v = self.heads(query, key, value, cache, layer)
+        out, weights = attend(q, k, v, mask, self.dropout if self.training else 0.0, enable_gqa=True,
+                              need_weights=need_weights)
+        return self.out_proj(join_heads(out)), weights
+
+    def extra_repr(self):
+        return f"num_heads={self.num_heads}, head_dim={self.head_dim}, dropout={self.dropout}"

@@ -1,0 +1,117 @@
+# Generated from modules/12_attention/attention_parts_dev.py by tito export. Edit the lesson, not this file.
+# source sha256 e96dac983bb355b32fa1d4a7e01fb5b361b4a21dd295b16d2e316c02a0a3d25e  body sha256 05d35791941ce1628f5f4b0d4fc90fe10823aaf4795b9de8b37f8ec9ea52ca1b  # noqa: E501
+"""nn.attention_parts: built in module 12_attention."""
+
+import math
+from typing import Protocol
+
+from tinytorch.core.creation import rand
+from tinytorch.core.ops import broadcast_shape
+
+__all__ = [
+    "AttentionCache", "attention_gradients", "check_attention", "drawn_to_keep", "grouped",
+    "merged_mask", "refuse", "sorted_out", "ungrouped",
+]
+
+
+def refuse(message): raise RuntimeError(f"scaled_dot_product_attention: {message}")
+
+
+def check_attention(query, key, value, mask, dropout_p=0.0):
+    """RuntimeError if the three are no floats of one dtype or do not fit, or if the mask is of integers."""
+    three = query, key, value
+    sizes = f"query {query.shape}, key {key.shape}, value {value.shape}"
+    if query.dtype.kind != "f" or not query.dtype == key.dtype == value.dtype:
+        refuse(f"the dtypes are {query.dtype}, {key.dtype}, {value.dtype}; all three must be floats of one "
+               "dtype. Convert them: x.float().")
+    if min([x.ndim for x in three]) < 2:
+        refuse(f"{sizes}: each needs places and features, (..., T, d). Add a dimension: x.unsqueeze(0).")
+    if query.shape[-1] != key.shape[-1]:
+        refuse(f"{sizes}: query and key are multiplied number by number, their last sizes must be equal.")
+    if key.shape[-2] != value.shape[-2]:
+        refuse(f"{sizes}: each key has a value, so they must be as many.")
+    if mask is not None and mask.dtype.kind != "b" and mask.dtype != query.dtype:
+        refuse(f"the mask is of {mask.dtype}: it must be of bools (True: may be seen) or, to be added, of "
+               f"the query's {query.dtype}. Convert it: mask.bool().")
+    if not 0 <= dropout_p <= 1:
+        refuse(f"dropout_p={dropout_p}: a probability lies between 0 and 1.")
+
+
+def drawn_to_keep(p, query, key):
+    """What dropout multiplies the weights (..., T, S) with: 0 with probability p, else 1 / (1 - p)."""
+    lead = broadcast_shape(query.shape[:-2], key.shape[:-2])
+    drawn = rand(*lead, query.shape[-2], key.shape[-2], dtype=query.dtype, device=query.device)
+    return (drawn >= p).to(query.dtype) * (1 / (1 - p) if p < 1 else 0.0)
+
+
+def merged_mask(mask, may):
+    """`mask` (bools, or floats to be added), with False or -inf wherever the bools `may` are False.
+
+    Each may be None: then it is the other.
+    """
+    if mask is None or may is None:
+        return may if mask is None else mask
+    return mask & may if mask.dtype.kind == "b" else mask.masked_fill(~may, -math.inf)
+
+
+def sorted_out(query, key, value, mask, bias=None):
+    """(query, key, value, mask) of a layer's call: what was left out, and a mask for (B, H, T, S)."""
+    if value is None:
+        if mask is not None and key is not None:
+            raise ValueError("MultiHeadAttention got a key and a mask, and no value. Give key and value, or "
+                             "neither.")
+        key, value, mask = query, query, mask if key is None else key
+    key = query if key is None else key
+    for name, x in ("query", query), ("key", key), ("value", value):
+        if x.ndim != 3:
+            raise RuntimeError(f"MultiHeadAttention: {name} has the shape {x.shape}; it must be "
+                               "(B, T, d_model). A single sequence is a batch of one: x.unsqueeze(0).")
+    if mask is not None and mask.dtype.kind in "iu":
+        mask = mask != 0
+    if mask is not None and mask.ndim == 3:
+        mask = mask.unsqueeze(1)
+    if bias is not None:
+        mask = bias + mask if mask is not None and mask.dtype.kind == "f" else merged_mask(bias, mask)
+    return query, key, value, mask
+
+
+def grouped(query, key, value, mask):
+    """The four with a dimension more, so that H/G heads of queries meet one head of keys and values."""
+    heads, groups = query.shape[-3], key.shape[-3]
+    if groups == 0 or value.shape[-3] != groups or heads % groups:
+        refuse(f"{heads} heads of queries, {groups} of keys and {value.shape[-3]} of values: with enable_gqa "
+               "the number of queries' heads must be a multiple of the others', which must be equal.")
+    query = query.reshape(*query.shape[:-3], groups, heads // groups, *query.shape[-2:])
+    if mask is not None and mask.ndim > 2:
+        own = mask.shape[-3] != 1
+        mask = mask.reshape(*mask.shape[:-3], *((groups, heads // groups) if own else (1, 1)),
+                            *mask.shape[-2:])
+    return query, key.unsqueeze(-3), value.unsqueeze(-3), mask
+
+
+def ungrouped(x):
+    """(..., G, H/G, T, d) as (..., H, T, d)."""
+    return x.reshape(*x.shape[:-4], x.shape[-4] * x.shape[-3], *x.shape[-2:])
+
+
+def attention_gradients(g, out, weights, query, key, value, scale, keep):
+    """(gradient of query, of key, of the scores), arrays, from that of the output, g (..., T, dv)."""
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scores = g @ value.swapaxes(-1, -2)
+    if keep is not None:
+        scores *= keep
+    scores -= (g * out).sum(-1, keepdims=True)
+    scores *= weights
+    return (scores @ key) * scale, scores.swapaxes(-1, -2) @ (query * scale), scores
+
+
+class AttentionCache(Protocol):
+    """Keys and values of the places seen so far, for each layer of a model."""
+    def length(self, layer=0):
+        """How many places are held for this layer: the offset of the next one."""
+    def update(self, layer, key, value):
+        """Add those of new places, (B, heads, T, head_dim); returns (key, value) of all places so far."""
+    def cross(self, layer, make):
+        """The (key, value) that `make()` gave at the first call for this layer: those of another sequence."""
+    def reorder(self, index):
+        """Row i of the batch becomes what row index[i] was, in every layer: beams are kept or dropped."""

@@ -1,0 +1,121 @@
+# Generated from modules/10_tokenization/hf_writing_dev.py by tito export. Edit the lesson, not this file.
+# source sha256 3f6477cb6450c355834f46c3c513793de16647010b708563babb02e71bb6d5e6  body sha256 1d98e24c250aaa4b95d26a898bd940fb2ecefb553849695302c4d882420aa85a  # noqa: E501
+"""text.hf_writing: built in module 10_tokenization."""
+
+import json
+import os
+from dataclasses import asdict
+
+from tinytorch.text.hf_files import CHARACTERS
+from tinytorch.training.packing import name_beside
+
+__all__ = [
+    "STEPS", "bpe_steps", "character_steps", "config_of", "json_text", "post_processor",
+    "tokenizer_json", "wordpiece_steps", "write_files", "write_text",
+]
+
+
+def write_files(folder, files):
+    """Write a TokenizerFiles into `folder`, which is made if it is not there, for `read_files` and others.
+
+    vocab.txt is left out where it could not say the same: ids with holes, or a line break in a token.
+    """
+    texts = {"tokenizer.json": json_text(tokenizer_json(files), indent=2),
+             "tokenizer_config.json": json_text(config_of(files), indent=2),
+             "special_tokens_map.json": json_text(files.roles, indent=2)}
+    tokens = sorted(files.vocab, key=files.vocab.get)
+    if files.kind == "BPE":
+        texts["vocab.json"] = json_text({token: files.vocab[token] for token in tokens})
+        texts["merges.txt"] = "\n".join(["#version: 0.2", *map(" ".join, files.merges)]) + "\n"
+    if (files.kind == "WordPiece" and files.vocab[tokens[-1]] == len(tokens) - 1
+            and not any({"\n", "\r"} & {*token} for token in tokens)):
+        texts["vocab.txt"] = "\n".join(tokens) + "\n"
+    folder = os.path.expanduser(os.fspath(folder))
+    os.makedirs(folder, exist_ok=True)
+    for name, text in texts.items():
+        write_text(os.path.join(folder, name), text)
+
+
+def json_text(data, indent=None): return json.dumps(data, ensure_ascii=False, indent=indent) + "\n"
+
+
+def write_text(path, text):
+    """The whole text, or, if anything fails, nothing."""
+    temporary = name_beside(path)
+    try:
+        with open(temporary, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.replace(temporary, path)
+    except BaseException:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        raise
+
+
+def tokenizer_json(files):
+    """What stands in tokenizer.json."""
+    return {"version": "1.0", "truncation": None, "padding": None,
+            "added_tokens": [asdict(token) for token in sorted(files.added, key=lambda token: token.id)],
+            **STEPS[files.kind](files),
+            "post_processor": files.template and post_processor(files.template, files.vocab)}
+
+
+def bpe_steps(files):
+    byte_level = {"type": "ByteLevel", "add_prefix_space": files.options["add_prefix_space"],
+                  "trim_offsets": True, "use_regex": True}
+    digits = {"type": "Digits", "individual_digits": True}
+    return {"normalizer": None, "decoder": byte_level,
+            "pre_tokenizer": {"type": "Sequence", "pretokenizers": [digits, byte_level]}
+            if files.options["digits"] else byte_level,
+            "model": {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
+                      "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False,
+                      "ignore_merges": False, "vocab": files.vocab,
+                      "merges": list(map(" ".join, files.merges))}}
+
+
+def wordpiece_steps(files):
+    options = files.options
+    return {"normalizer": {"type": "BertNormalizer", "clean_text": options["clean"],
+                           "handle_chinese_chars": options["chinese"],
+                           "strip_accents": options["strip_accents"], "lowercase": options["lowercase"]},
+            "pre_tokenizer": {"type": "BertPreTokenizer"},
+            "decoder": {"type": "WordPiece", "prefix": options["prefix"], "cleanup": True},
+            "model": {"type": "WordPiece", "unk_token": files.roles["unk_token"],
+                      "continuing_subword_prefix": options["prefix"],
+                      "max_input_chars_per_word": options["max_input_chars_per_word"], "vocab": files.vocab}}
+
+
+def character_steps(files):
+    return {"normalizer": None, "pre_tokenizer": CHARACTERS, "decoder": {"type": "Fuse"},
+            "model": {"type": "WordLevel", "vocab": files.vocab, "unk_token": files.roles["unk_token"]}}
+
+
+STEPS = {"BPE": bpe_steps, "WordPiece": wordpiece_steps, "WordLevel": character_steps}
+
+
+def post_processor(template, vocab):
+    """A template as the step that puts it around texts."""
+    def piece(name, kind):
+        if name in ("$A", "$B"):
+            return {"Sequence": {"id": name[1:], "type_id": kind}}
+        return {"SpecialToken": {"id": name, "type_id": kind}}
+    names = sorted({name for pieces in template.values() for name, _ in pieces} - {"$A", "$B"})
+    return {"type": "TemplateProcessing",
+            **{key: [piece(*one) for one in template[key]] for key in ("single", "pair")},
+            "special_tokens": {name: {"id": name, "ids": [vocab[name]], "tokens": [name]} for name in names}}
+
+
+def config_of(files):
+    """What stands in tokenizer_config.json."""
+    config = {**files.roles, "padding_side": files.padding_side, "tokenizer_class": "PreTrainedTokenizerFast",
+              "added_tokens_decoder": {str(token.id): {key: value for key, value in asdict(token).items()
+                                                       if key != "id"} for token in files.added}}
+    if files.model_max_length is not None:
+        config["model_max_length"] = files.model_max_length
+    if files.kind == "BPE":
+        config["add_prefix_space"] = files.options["add_prefix_space"]
+    if files.kind == "WordPiece":
+        config |= {"tokenizer_class": "BertTokenizer", "do_lower_case": files.options["lowercase"],
+                   "strip_accents": files.options["strip_accents"],
+                   "tokenize_chinese_chars": files.options["chinese"]}
+    return config
