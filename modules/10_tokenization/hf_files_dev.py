@@ -193,6 +193,9 @@ def whole(data, path):
         if vocab.setdefault(token.content, token.id) != token.id:
             raise damaged(path, f"{token.content!r} has the ids {vocab[token.content]} and {token.id}")
     template = template_of(data.get("post_processor"), f"{path}: post_processor")
+    for name, _ in [*template["single"], *template["pair"]] if template else []:
+        if name not in vocab and name not in ("$A", "$B"):
+            raise damaged(path, f"its post_processor puts {name!r} around texts, and the vocabulary has none")
     roles = {"unk_token": model["unk_token"]} if model.get("unk_token") else {}
     if template and len(template["single"]) == 3:      # [CLS] text [SEP], whatever they are called
         roles |= {"cls_token": template["single"][0][0], "sep_token": template["single"][2][0]}
@@ -304,7 +307,16 @@ BERT_ROLES = {"unk_token": "[UNK]", "sep_token": "[SEP]", "pad_token": "[PAD]", 
 
 def content(token):
     """The text of a token, which stands as a string or as a dictionary."""
-    return token["content"] if isinstance(token, dict) else token
+    text = token["content"] if isinstance(token, dict) else token
+    if not isinstance(text, str):
+        raise TypeError(f"{token!r} is no token")
+    return text
+
+
+def id_of(i):
+    if not i.isdecimal():
+        raise TypeError(f"{i!r} is no id")
+    return int(i)
 
 
 def from_bpe_files(vocab_path, merges_path, config):
@@ -337,7 +349,7 @@ def completed(files, usual, config, path):
     only({key: config[key] for key in ("do_basic_tokenize", "never_split", "add_bos_token") if key in config},
          f"tokenizer_config.json beside {path}", do_basic_tokenize=(True,), never_split=(None, []),
          add_bos_token=(False,))
-    added = {entry["content"]: AddedToken(id=int(i), **{key: entry[key] for key in FLAGS if key in entry})
+    added = {entry["content"]: AddedToken(id=id_of(i), **{key: entry[key] for key in FLAGS if key in entry})
              for i, entry in config.get("added_tokens_decoder", {}).items()}
     added |= {token: AddedToken(token, i) for token, i in config.get("added_tokens", {}).items()}
     for token in added.values():

@@ -10,9 +10,9 @@
 
 # %%
 import operator
-import re
-from functools import cache
+from dataclasses import replace
 
+from added_tokens_dev import AddedToken, cut_out
 from folders_dev import read_folder, write_folder
 
 from tinytorch.core.tensor import Tensor
@@ -46,11 +46,6 @@ class BatchEncoding(dict):
 ROLES = ("unk", "pad", "cls", "sep", "mask", "bos", "eos")
 
 
-@cache
-def special_pattern(tokens):
-    return re.compile(f"({'|'.join(map(re.escape, sorted(tokens, key=len, reverse=True)))})")
-
-
 def check_text(text):
     """Raises unless `text` is a str of whole characters."""
     if not isinstance(text, str):
@@ -70,12 +65,12 @@ class TokenizerBase:
     """From text to ids and back; see the subclasses.
 
     vocab: {token: id}, or tokens in the order of their ids. roles: unk_token="[UNK]" and so on; a special
-    token that is not in the vocabulary yet is added at its end.
+    token that is not in the vocabulary yet is added at its end. added: AddedTokens, that say more about them.
     """
     model_input_names = ("input_ids", "attention_mask")
 
     def __init__(self, vocab, *, template=None, padding_side="right", model_max_length=None,
-                 additional_special_tokens=(), **roles):
+                 additional_special_tokens=(), added=(), **roles):
         unknown = roles.keys() - {f"{role}_token" for role in ROLES}
         if unknown:
             raise TypeError(f"{type(self).__name__} has no argument {sorted(unknown)}.")
@@ -86,6 +81,7 @@ class TokenizerBase:
         for role in ROLES:
             setattr(self, f"{role}_token", roles.get(f"{role}_token"))
         self.additional_special_tokens = list(additional_special_tokens)
+        self.added = {token.content: token for token in added}
         self.set_vocab(vocab)
 
     def set_vocab(self, vocab):
@@ -96,8 +92,9 @@ class TokenizerBase:
         if len(self.tokens) < len(pairs) or min(self.tokens, default=0) < 0:
             raise ValueError(f"{type(self).__name__}: {len(pairs)} tokens with {len(self.tokens)} different "
                              "ids. Each token has an id of its own, from 0 on.")
-        for token in self.all_special_tokens:
+        for token in [*self.all_special_tokens, *self.added]:
             self.add_token(token)
+        self.added = {name: replace(token, id=self.vocab[name]) for name, token in self.added.items()}
 
     def add_token(self, token):
         """The id of `token`, which is added at the end unless it is there."""
@@ -154,12 +151,10 @@ class TokenizerBase:
 
     def ids_of(self, text):
         """The ids of a text, in which special tokens are recognised."""
-        specials = [token for token in self.all_special_tokens if token in text and token in self.vocab]
-        if not specials:
-            return self.encode_text(text)
+        tokens = {t: AddedToken(t, self.vocab[t]) for t in self.all_special_tokens if t in self.vocab}
         ids = []
-        for i, piece in enumerate(special_pattern(tuple(specials)).split(text)):
-            ids += [self.vocab[piece]] if i % 2 else self.encode_text(piece)
+        for piece, token in cut_out(text, (tokens | self.added).values()):
+            ids += [token.id] if token else self.encode_text(piece)
         return ids
 
     def tokenize(self, text):

@@ -876,8 +876,8 @@ class TestRelativeBucket:
     """Buckets"""
     def test_exact(self):
         "Up to seven words before: the distance itself"
-        expect(relative_bucket(-np.arange(8)), np.arange(8), why="24 or so: those are after the query: a "
-               "distance is key - query, negative before it")
+        expect(relative_bucket(-np.arange(8)), np.arange(8), why="17 for a distance of 1: that is after "
+               "the query; a distance is key - query, negative before it")
 
     def test_far(self):
         "-8 -11 -12 -16 -23 -32 -64 -127 -500: buckets 8 8 9 10 11 12 14 15 15"
@@ -1086,7 +1086,7 @@ def who_bites():
 # first? And then with sentences of 24. Guess the shares of right answers, in per cent:
 
 # %%
-guess_of_order = None              # no places, learned, waves; each at 12 and 24: ((50, 50), (50, 50), (50, 50))
+guess_of_order = None              # no places, learned, waves; at 12 and 24: ((50, 50), (50, 50), (50, 50))
 
 
 def sentences(n, length, rng):
@@ -1201,5 +1201,5 @@ def pictures():
 # tables, and 15 gives the offset: how much of a text is in the cache.
 #
 # In the real world: PyTorch's `nn.Embedding` is this class; its gradient on a GPU sorts the ids, if
-# there are many, as you did. For positions PyTorch has no layers at all. Each model's code brings its own, which is how two
-# layouts of the same rotation came about.
+# there are many, as you did. For positions PyTorch has no layers at all. Each model's code brings its
+# own, which is how two layouts of the same rotation came about.

@@ -14,7 +14,7 @@
 
 # %%
 #| default_exp nn.attention
-from tito.lesson import expect, expect_error, measure, run_tests, timed
+from tito.lesson import expect, expect_error, measure, peak_bytes, run_tests, timed
 
 # %%
 import math
@@ -29,9 +29,12 @@ from attention_parts_dev import (
     sorted_out,
     ungrouped,
 )
+from tiles_dev import Part, Tiling, part_of, tiled_gradients
 
 from tinytorch.core.autograd import composite, no_grad, vjp
-from tinytorch.core.creation import arange
+from tinytorch.core.creation import arange, ones_like
+from tinytorch.core.indexing import tril
+from tinytorch.core.joining import cat
 from tinytorch.core.math import sum
 from tinytorch.core.op import op
 from tinytorch.core.tensor import Tensor
@@ -39,6 +42,7 @@ from tinytorch.nn.activations import relu, sigmoid, tanh
 from tinytorch.nn.floats import floats_only
 from tinytorch.nn.layers import Linear, linear
 from tinytorch.nn.module import Module
+from tinytorch.nn.more_activations import elu
 
 # %%
 # Those were for your code. These are for the parts that are given: tests, measurements, pictures.
@@ -257,7 +261,7 @@ run_tests(TestLstmStep)
 # %%
 #| export
 def causal_mask(queries, keys=None, offset=0, device=None):
-    """Who may look at whom: (queries, keys) bools. Query i stands at place i + offset and sees the keys up to it.
+    """Who may look at whom: (queries, keys) bools. Query i is at place i + offset and sees keys up to it.
 
     keys: how many there are, queries + offset if not given.
 
@@ -412,7 +416,7 @@ run_tests(TestCombineMasks)
 @op(promote=False)
 @floats_only
 def masked_softmax(scores, mask=None, dim=-1):
-    """Shares between 0 and 1 that sum to 1 along `dim`, of what the mask lets through; zeros if that is nothing.
+    """Shares that sum to 1 along `dim`, of what the mask lets through; zeros if that is nothing.
 
     mask: None, bools (True: may be seen), or floats to be added; it broadcasts to the shape of scores. Keeps
     the dtype of scores and leaves them as they are. Raises RuntimeError for integers.
@@ -556,10 +560,11 @@ def why_the_root():
 #| export
 @op(keeps=True)
 def attention(query, key, value, mask=None, keep=None, scale=None):
-    """For each query the mean of the values, by likeness of the keys: (output (..., T, e), weights (..., T, S)).
+    """For each query the mean of the values, by likeness of the keys: (output, weights).
 
-    query: (..., T, d), key: (..., S, d), value: (..., S, e). mask: as in masked_softmax. keep: None, or what
-    the weights are multiplied with in the end. scale: 1/√d if None. Callers of the op get the output alone.
+    query: (..., T, d), key: (..., S, d), value: (..., S, e). output: (..., T, e), weights: (..., T, S).
+    mask: as in masked_softmax. keep: None, or what the weights are multiplied with in the end. scale: 1/√d if
+    None. Who calls the op gets the output alone.
     "Attention Is All You Need", arXiv:1706.03762, equation 1.
 
     >>> query, key = np.array([[1., 0.]]), np.array([[1., 0.], [0., 1.], [1., 1.]])
@@ -651,7 +656,7 @@ class TestAttention:
         q, k, v = [Tensor(x, requires_grad=True) for x in (self.query, self.key, self.value)]
         out, weights = self.both(q, k, v)
         assert isinstance(weights, Tensor), \
-            "an array came out: *, @, swapaxes and masked_softmax make tensors of tensors, np functions may not"
+            "an array came out: *, @, swapaxes and masked_softmax make tensors of tensors"
         weights[0, 0].backward()
         expect(k.grad, [[0.169860, 0.], [-0.056095, 0.], [-0.113765, 0.]], tol=1e-5)
 
@@ -704,7 +709,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
     query: (..., H, T, d), key: (..., H, S, d), value: (..., H, S, e), floats; gives (..., H, T, e).
     attn_mask: bools (True: may be seen) or floats to be added, broadcast to (..., H, T, S). is_causal: query
-    i sees keys 0 to i. scale: 1/√d if None. enable_gqa: keys and values have G heads, and H/G heads of queries
+    i sees keys 0 to i. scale: 1/√d if None. enable_gqa: keys and values have G heads, H/G heads of queries
     share one. A query that may see nothing gets zeros. Raises RuntimeError if sizes or dtypes do not fit.
     """
     return attend(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)[0]
@@ -768,7 +773,7 @@ class TestSplitHeads:
         "Two sentences of three words, four heads of five numbers: (2, 4, 3, 5)"
         out = split_heads(counted(2, 3, 20), 4)
         expect(out.shape, (2, 4, 3, 5))
-        expect(out[1, 2, 0], [70., 71., 72., 73., 74.], why="sentence 1 begins at 60, head 2 of its word 0 at 70")
+        expect(out[1, 2, 0], [70., 71., 72., 73., 74.], why="sentence 1 begins at 60, its head 2 at 70")
 
     def test_empty(self):
         "No sentences have no heads, but their sizes (a -1 in a reshape cannot be worked out here)"
@@ -817,9 +822,9 @@ class MultiHeadAttention(Module):
     """Attention in num_heads heads: called with (query, key, value, mask), gives (output, weights).
 
     d_model: how long the vectors are. head_dim: how long a head's are, d_model / num_heads if not given.
-    num_kv_heads: how many heads keys and values have, if fewer. rotary: called as rotary(x, offset) on queries
-    and keys, or None. Raises ValueError if the numbers do not fit. arXiv:1706.03762; grouped queries:
-    arXiv:2305.13245.
+    num_kv_heads: how many heads keys and values have, if fewer. rotary: called as rotary(x, offset) on
+    queries and keys, or None. Raises ValueError if the numbers do not fit. arXiv:1706.03762; grouped
+    queries: arXiv:2305.13245.
 
     >>> layer = MultiHeadAttention(d_model=8, num_heads=2)
     >>> out, weights = layer(x, x, x, causal_mask(5))        # x: (B, 5, 8)
@@ -882,7 +887,7 @@ class MultiHeadAttention(Module):
 
 # %%
 def plain_layer(d_model, heads, **how):
-    "For the tests: a layer whose q_proj, k_proj and v_proj change nothing, and whose out_proj multiplies by 10"
+    "For the tests: a layer whose q_proj, k_proj and v_proj change nothing, its out_proj multiplies by 10"
     layer = MultiHeadAttention(d_model, heads, bias=False, dtype=np.float64, **how)
     for name in ("q_proj", "k_proj", "v_proj", "out_proj"):
         getattr(layer, name).weight.data[...] = np.eye(d_model) * (10 if name == "out_proj" else 1)
@@ -907,7 +912,7 @@ class TestMultiHeadAttention:
             part = self.x.data[..., 2 * h:2 * h + 2]
             found, shares = attention.forward(part, part, part)
             expect(weights[:, h], shares, tol=1e-9)
-            expect(out[..., 2 * h:2 * h + 2], found * 10, tol=1e-9, why="heads are mixed with words: join them")
+            expect(out[..., 2 * h:2 * h + 2], found * 10, tol=1e-9, why="heads are mixed with words")
 
     def test_mask(self):
         "With a causal mask a change of the last word changes no word before it"
@@ -915,7 +920,7 @@ class TestMultiHeadAttention:
         other[:, 2] = 5.
         mask = Tensor([[True, False, False], [True, True, False], [True] * 3])
         before, after = [layer(x, x, x, mask)[0][:, :2] for x in (self.x, other)]
-        expect(after, before, tol=1e-12, why="a later word was seen: the mask is not used, or it hides where True")
+        expect(after, before, tol=1e-12, why="a later word was seen: the mask is not used, or turned around")
         assert float(abs(layer(self.x)[0][:, :2] - layer(other)[0][:, :2]).max()) > 0.01, \
             "without a mask all is seen, and a change of the last word changes the others"
 
@@ -949,6 +954,453 @@ class TestMultiHeadAttention:
 
 run_tests(TestMultiHeadAttention)
 
+# %% [markdown]
+# ## Exercise 9: two softmaxes become one
+#
+# Eight heads of a text with 8,192 tokens have 8 x 8,192 x 8,192 scores: two gigabytes, for a result of 17
+# megabytes. Nobody wants the scores. Could one look at a few keys at a time, and forget their scores again?
+#
+# In a plain sum, yes: sums of parts add up. A softmax has two catches. It divides by a sum over *all* keys;
+# so divide at the very end. And it takes off the largest score first, so that no power overflows; which
+# score is the largest of all, nobody knows before the last key. Four keys with scores 1, 3, 2, 5 and values
+# 1, 2, 3, 4, two by two:
+#
+# ```
+# scores 1 3, values 1 2     largest 3     e⁻² + e⁰ = 1.1353      1 e⁻² + 2 e⁰ = 2.1353
+# scores 2 5, values 3 4     largest 5     e⁻³ + e⁰ = 1.0498      3 e⁻³ + 4 e⁰ = 4.1494
+# ```
+#
+# The first line was computed with the wrong largest score: 3 was taken off, and should have been 5. But
+# that is e⁻² too much in every power, the same factor for all of them, and it can be made good:
+#
+# ```
+# total      e⁻² * 1.1353 + 1.0498 = 1.2034
+# summed     e⁻² * 2.1353 + 4.1494 = 4.4383        4.4383 / 1.2034 = 3.688: the attention over all four
+# ```
+#
+# If the first half has the larger score, it is the second that needs the factor. Call m the larger of both
+# tops:
+#
+# $$ m = \max(m_1, m_2) \qquad l = e^{m_1 - m}\, l_1 + e^{m_2 - m}\, l_2 \qquad
+#    s = e^{m_1 - m}\, s_1 + e^{m_2 - m}\, s_2 $$
+#
+# Given: `Part(top, total, summed)` holds m, l and s for every query: two columns (..., T, 1) and (..., T, v).
+# `part_of(scores, values)` makes the Part of some keys, as in the two lines above. A query that may see
+# none of them has zeros, and as its top the lowest number there is, not -inf: you need no special case.
+
+# %%
+#| export nn.efficient_attention
+def merge_blocks(one, two):
+    """The Part of all keys together, from the Parts of some keys and of the others.
+
+    >>> both = merge_blocks(Part(3., 1.1353, 2.1353), Part(5., 1.0498, 4.1494))
+    >>> [round(float(x), 3) for x in both]
+    [5.0, 1.203, 4.438]
+    """
+    ### BEGIN SOLUTION
+    top = np.maximum(one.top, two.top)
+    first, second = np.exp(one.top - top), np.exp(two.top - top)
+    return Part(top, first * one.total + second * two.total, first * one.summed + second * two.summed)
+    ### END SOLUTION
+
+
+# %%
+def four_keys():
+    "For the tests: the Parts of scores 1 3 with values 1 2, and of scores 2 5 with values 3 4"
+    return (part_of(np.array([[1., 3.]]), np.array([[1.], [2.]])),
+            part_of(np.array([[2., 5.]]), np.array([[3.], [4.]])))
+
+
+class TestMergeBlocks:
+    """Two softmaxes become one"""
+    def test_by_hand(self):
+        "Scores 1 3 and 2 5, values 1 2 and 3 4: top 5, total 1.2034, summed 4.4383"
+        both = merge_blocks(*four_keys())
+        expect(both[0], [[5.]], why="the top of both is the larger of the two")
+        expect(both[1], [[1.203438]], tol=1e-5, why="2.185: the first total was not scaled by e⁻²; "
+               "9.439: it was scaled by e², the difference is the wrong way round")
+        expect(both[2], [[4.438347]], tol=1e-5, why="6.285: the first sum was not scaled")
+
+    def test_the_other_order(self):
+        "The order does not matter: now it is the second half that is scaled"
+        one, two = four_keys()
+        both = merge_blocks(two, one)
+        expect([float(x[0, 0]) for x in both], [5., 1.203438, 4.438347], tol=1e-5,
+               why="top 3: it is not the last one that counts but the larger; else one is never scaled")
+
+    def test_parts_untouched(self):
+        "The two Parts are left as they were"
+        one, two = four_keys()
+        merge_blocks(one, two)
+        want = [3., 1.135335, 2.135335, 5., 1.049787, 4.149361]
+        expect([float(x[0, 0]) for x in (*one, *two)], want, tol=1e-5, why="a Part was written into")
+
+    def test_each_query(self):
+        "Each query has its own top: one is scaled in the first half, the other in the second"
+        one = part_of(np.array([[1., 3.], [9., 7.]]), np.array([[1., 0.], [2., 10.]]))
+        two = part_of(np.array([[2., 5.], [7., 8.]]), np.array([[3., 20.], [4., 30.]]))
+        both = merge_blocks(one, two)
+        expect(both[0], [[5.], [9.]])
+        expect(both[2] / both[1], [[3.688057, 26.880566], [1.921329, 9.213293]], tol=1e-5)
+
+    def test_large(self):
+        "Scores of 1,000 and 3,000 overflow nothing"
+        one, two = [part_of(np.array([[s]]), np.array([[v]])) for s, v in ((1000., 1.), (3000., 2.))]
+        both = merge_blocks(one, two)
+        expect([float(x[0, 0]) for x in both], [3000., 1., 2.],
+               why="inf or nan: only a difference that is 0 or less may go into exp")
+
+    def test_nothing_seen(self):
+        "A half of which nothing may be seen changes nothing, and two of them stay zeros"
+        unseen, one = part_of(np.array([[-np.inf, -np.inf]]), np.array([[1.], [2.]])), four_keys()[0]
+        for both in merge_blocks(unseen, one), merge_blocks(one, unseen):
+            expect([float(x[0, 0]) for x in both], [3., 1.135335, 2.135335], tol=1e-5)
+        expect([float(x[0, 0]) for x in merge_blocks(unseen, unseen)[1:]], [0., 0.])
+
+
+run_tests(TestMergeBlocks)
+
+# %% [markdown]
+# ## Exercise 10: attention in tiles
+#
+# Now cut the T x S scores into tiles, 256 queries by 512 keys. For each row of tiles, begin with nothing;
+# for each tile make its Part, and merge it into what there is. Only one tile's scores exist at a time:
+#
+# ```
+#                     keys
+#             0-511  512-1023  ...            causal: above the diagonal
+# queries  0   ■  →     ■    →  ■                ◩  .  .  .
+#        256   ■  →     ■    →  ■                ■  ◩  .  .       a tile without a visible
+#        ...   ■  →     ■    →  ■                ■  ■  ◩  .       key is never computed
+# ```
+#
+# It is FlashAttention's algorithm (arXiv:2205.14135). On a GPU a tile stays in the memory on the chip, and
+# here in the processor's cache. The class `Tiling`, given, knows where the tiles lie, and masks their
+# scores:
+#
+# ```
+# t.rows()       loop over the rows of tiles; `at` is the place of their queries in arrays (..., T, any size)
+# t.tiles(at)    loop over the tiles of such a row: (where, scores). `where` is the place of the keys, so
+#                t.value[where] are their values. What may not be seen is -inf in the scores already.
+# t.nothing      the Part of no keys at all: merged with another, it changes nothing
+# ```
+#
+# Your lines leave in `part` the Part of all keys for the queries at `at`. Below them it is divided, by the
+# total (or by 1 for who sees nothing and has the total 0), and the tops and totals are kept for the way
+# back.
+
+# %%
+#| export nn.efficient_attention
+@op(keeps=True)
+def tiled_attention(query, key, value, mask=None, is_causal=False, scale=None, block=None):
+    """Attention tile by tile, (..., T, v): the same numbers, in memory that does not grow with T times S.
+
+    query: (..., T, d), key: (..., S, d), value: (..., S, v). mask: (..., T, S), True where a query may look,
+    or floats to add to the scores; it gets no gradient. is_causal: query i sees keys 0 to i. A query that
+    sees nothing gets zeros. block: how many queries and keys a tile has, a number or a pair.
+    Raises RuntimeError if sizes or dtypes do not fit. Dao, FlashAttention-2, arXiv:2307.08691.
+
+    >>> query, key = np.array([[1.]]), np.array([[1.], [3.], [2.], [5.]])
+    >>> tiled_attention(query, key, np.array([[1.], [2.], [3.], [4.]]), block=2).round(3)
+    array([[3.688]])
+    """
+    t = Tiling(query, key, value, mask, is_causal, scale, block)
+    out, top, total = t.empty(value.shape[-1], query.dtype), t.empty(1), t.empty(1)
+    for at in t.rows():
+        part = t.nothing
+        ### BEGIN SOLUTION
+        for where, scores in t.tiles(at):
+            part = merge_blocks(part, part_of(scores, t.value[where]))
+        ### END SOLUTION
+        top[at], total[at] = part.top, part.total + (part.total == 0)
+        out[at] = part.summed / total[at]
+    return out, top, total
+
+
+# %%
+def dense(query, key, value, hidden=None):
+    "For the tests: softmax(Q Kᵀ / √d) V of arrays by its definition; hidden: True where not to look"
+    scores = query @ key.swapaxes(-1, -2) / query.shape[-1] ** 0.5
+    powers = np.exp(scores if hidden is None else np.where(hidden, -np.inf, scores))
+    return powers / powers.sum(-1, keepdims=True) @ value
+
+
+def three(*shape):
+    "For the tests: fixed queries, keys and values of this shape"
+    return [np.sin(np.arange(np.prod(shape)) * by).reshape(shape) for by in (1.1, 2.3, 0.7)]
+
+
+class TestTiledAttention:
+    """Attention in tiles"""
+    def test_by_hand(self):
+        "Scores 1 3 2 5 in tiles of two keys, values 1 2 3 4: 3.688"
+        out = tiled_attention(np.array([[1.]]), np.array([[1.], [3.], [2.], [5.]]),
+                              np.array([[1.], [2.], [3.], [4.]]), block=2)
+        expect(out, [[3.688057]], tol=1e-5,
+               why="1.881 or 3.953: the Part of one tile alone; 0: nothing was merged into `part`")
+
+    def test_every_tiling(self):
+        "All tilings give the dense numbers: one tile, many, tiles that do not fill the last row or column"
+        query, key, value = three(2, 3, 11, 4)
+        want = dense(query, key, value)
+        for block in 100, 1, 4, (3, 5), (5, 2):
+            expect(tiled_attention(query, key, value, block=block), want, tol=1e-9)
+
+    def test_causal(self):
+        "Causal, each query sees the keys up to its own, with tiles above the diagonal left out"
+        query, key, value = three(2, 9, 4)
+        want = dense(query, key, value, np.arange(9) > np.arange(9)[:, None])
+        for block in 100, 2, (2, 4), (4, 3):
+            expect(tiled_attention(query, key, value, is_causal=True, block=block), want, tol=1e-9)
+
+    def test_masks(self):
+        "A mask of bools is cut into tiles with the scores; one of numbers is added"
+        query, key, value = three(7, 4)
+        seen = (np.arange(7) * 3 + np.arange(7)[:, None] * 5) % 7 < 4
+        want = dense(query, key, value, ~seen)
+        expect(tiled_attention(query, key, value, seen, block=3), want, tol=1e-9)
+        expect(tiled_attention(query, key, value, np.where(seen, 0., -np.inf), block=3), want, tol=1e-9)
+
+    def test_who_sees_nothing(self):
+        "A query that may see nothing gets zeros, the others what they should"
+        query, key, value = three(4, 3)
+        seen = np.array([[True], [False], [True], [True]]) & np.ones((4, 4), bool)
+        out = tiled_attention(query, key, value, seen, block=2)
+        expect(out[1], [0., 0., 0.], why="t.nothing, merged with Parts of which nothing is seen, has the "
+               "total 0: begin with `part` as it is given, and divide nothing yourself")
+        expect(out[[0, 2, 3]], dense(query, key, value)[[0, 2, 3]], tol=1e-9)
+
+    def test_other_sizes(self):
+        "Five queries, eight keys, values of two numbers; and no keys at all: zeros"
+        query, key, value = three(5, 4)[0], three(8, 4)[1], three(8, 2)[2]
+        expect(tiled_attention(query, key, value, block=3), dense(query, key, value), tol=1e-9)
+        expect(tiled_attention(query, key[:0], value[:0]), np.zeros((5, 2)))
+
+    def test_memory(self):
+        "At 2,048 places the scores of a head are 16 megabytes; all of the memory used is less than 6"
+        query = np.ones((2048, 16), "float32")
+        assert peak_bytes(tiled_attention, query, query, query) < 6e6, \
+            "more than 6 MB: the tiles, or their Parts, are collected before they are merged"
+
+    def test_gradients(self):
+        "The judge of module 05 agrees on query, key and value, over several tiles (the rule is given below)"
+        check_gradient(lambda q, k, v: tiled_attention(q, k, v, is_causal=True, block=2), *three(2, 5, 3))
+
+
+# %% [markdown]
+# The way back needs the weights, and they are gone. They are computed again, tile by tile: more arithmetic,
+# less memory. With the tops and totals that were kept, every tile can be done for itself (`tiles_dev.py`
+# shows how). For gradients of gradients there is the plain form.
+
+# %%
+#| export nn.efficient_attention
+@vjp(tiled_attention)
+def _(kept, query, key, value, mask=None, is_causal=False, scale=None, block=None):
+    tiling = Tiling(query, key, value, mask, is_causal, scale, block)
+    return lambda g: (*tiled_gradients(tiling, *kept, g), None)
+
+
+@composite(tiled_attention)
+def _(query, key, value, mask=None, is_causal=False, scale=None, block=None):
+    return scaled_dot_product_attention(query, key, value, mask, is_causal=is_causal, scale=scale)
+
+
+# %%
+run_tests(TestTiledAttention)
+
+# %% [markdown]
+# ## Exercise 11: no softmax, and no table
+#
+# Memory now grows with T, but time still with T²: each query meets each key. What if the likeness of q and
+# k were not e^(q·k) but a product φ(q)·φ(k), with a function φ of each alone? Take φ(x) = elu(x) + 1, that
+# is x + 1 above 0 and eˣ below: never negative. With d = 1, q = 1, keys 0 and 2, values 10 and 20:
+#
+# ```
+# φ(q) = 2     φ(k) = 1, 3        one by one:    (2*1 * 10 + 2*3 * 20) / (2*1 + 2*3) = 140 / 8 = 17.5
+#                                 keys first:    2 * (1*10 + 3*20) / (2 * (1 + 3)) = 2 * 70 / (2 * 4)
+# ```
+#
+# (With softmax it would be 18.81: it is another attention, not a faster way to the same.) The 70 and the 4
+# are sums over the keys, *the same for every query*. In matrices it is only where the brackets stand:
+#
+# $$ (\varphi(Q)\, \varphi(K)^{T})\, V \;=\; \varphi(Q)\, (\varphi(K)^{T} V) $$
+#
+# The left has T x T numbers in the middle, the right d x v. And the divisor is the same thing again, with 1
+# for every value. So a column of ones is put beside the values: what comes out in it is the divisor
+# (given).
+#
+# Causal, query i may use only the sum up to key i, another one for each query: a running sum, d x v each.
+# To keep all T of them would be too much, so go in blocks: within a block every query with every key of the
+# block, and those above the diagonal made 0 by `tril`; to that add what the query makes of all *earlier*
+# blocks, whose sum is at hand:
+#
+# ```
+# block 2 of queries:     tril(Q₂ K₂ᵀ) V₂  +  Q₂ · seen          seen = K₀ᵀ V₀ + K₁ᵀ V₁
+# afterwards:             seen = seen + K₂ᵀ V₂
+# ```
+#
+# Yours: `out`, (..., T, v + 1), without and with is_causal. You have q, k and v: the features, and the values
+# with their ones. `for some_q, some_k, some_v in blocks` goes through them block by block. `seen` begins as the
+# product of no keys and no values: zeros, (..., d, v + 1). These are tensors, so write into none of them (no
+# `+=`); collect what the blocks give in a list and join them with `cat(list, -2)`.
+
+# %%
+#| export nn.efficient_attention
+def elu_plus_one(x):
+    """x + 1 above 0, e^x below: never negative, and its slope is nowhere 0."""
+    return elu(x) + 1
+
+
+def linear_attention(query, key, value, is_causal=False, feature=elu_plus_one, eps=1e-6, block=64):
+    """Each query's mean of the values, weighted by feature(q) · feature(k): (..., T, v), in time O(T).
+
+    query: (..., T, d), key: (..., S, d), value: (..., S, v), tensors. feature: a function that keeps the
+    shape and is never negative. eps is added to the sum of the weights. is_causal: query i sees keys 0 to i,
+    and it goes by blocks of so many places. Katharopoulos et al., Transformers are RNNs, arXiv:2006.16236.
+
+    >>> linear_attention(tensor([[1.]]), tensor([[0.], [2.]]), tensor([[10.], [20.]]), eps=0)
+    tensor([[17.5000]])
+    """
+    check_attention(query, key, value, None)
+    if is_causal and query.shape[-2] != key.shape[-2]:
+        raise RuntimeError(f"linear_attention got {query.shape[-2]} queries and {key.shape[-2]} keys: causal, "
+                           "they must be of the same places.")
+    q, k, v = feature(query), feature(key), cat([value, ones_like(value[..., :1])], -1)
+    blocks = zip(*[x.split(block, -2) for x in (q, k, v)])
+    seen = k[..., :0, :].swapaxes(-1, -2) @ v[..., :0, :]
+    ### BEGIN SOLUTION
+    if not is_causal:
+        out = q @ (k.swapaxes(-1, -2) @ v)
+    else:
+        parts = []
+        for some_q, some_k, some_v in blocks:
+            near = tril(some_q @ some_k.swapaxes(-1, -2))
+            parts.append(near @ some_v + some_q @ seen)
+            seen = seen + some_k.swapaxes(-1, -2) @ some_v
+        out = cat(parts, -2)
+    ### END SOLUTION
+    return out[..., :-1] / (out[..., -1:] + eps)
+
+
+# %%
+def one_by_one(query, key, value, is_causal=False):
+    "For the tests: linear attention of arrays by its definition, with the T x S table"
+    features = [np.where(x > 0, x + 1, np.exp(x)) for x in (query, key)]
+    weights = features[0] @ features[1].swapaxes(-1, -2)
+    weights = np.tril(weights) if is_causal else weights
+    return weights @ value / weights.sum(-1, keepdims=True)
+
+
+class TestLinearAttention:
+    """No softmax, and no table"""
+    def found(self, *shape, **how):
+        query, key, value = three(*shape)
+        return linear_attention(*[Tensor(x) for x in (query, key, value)], eps=0, **how), one_by_one(
+            query, key, value, how.get("is_causal", False))
+
+    def test_by_hand(self):
+        "q = 1, keys 0 and 2, values 10 and 20: 140 / 8"
+        inputs = [Tensor(np.array(x)) for x in ([[1.]], [[0.], [2.]], [[10.], [20.]])]
+        expect(linear_attention(*inputs, eps=0), [[17.5]],
+               why="18.33: q and k are features already, and elu + 1 was taken once more")
+
+    def test_table(self):
+        "It is what the table of all pairs gives, for two heads of seven places"
+        out, want = self.found(2, 7, 4)
+        expect(out, want, tol=1e-9)
+
+    def test_causal_by_hand(self):
+        "Causal, in blocks of 1: the first query sees 10 alone, the second both: 17.5"
+        inputs = [Tensor(np.array(x)) for x in ([[1.], [1.]], [[0.], [2.]], [[10.], [20.]])]
+        expect(linear_attention(*inputs, True, eps=0, block=1), [[10.], [17.5]],
+               why="17.5 first: it sees what comes later; 20 last: what was seen before is not added")
+
+    def test_causal(self):
+        "Causal, any blocks give the same: one, many, a last one that is not full"
+        for block in 64, 1, 3, 4:
+            out, want = self.found(2, 8, 4, is_causal=True, block=block)
+            expect(out, want, tol=1e-9, why="a block sees itself up to the diagonal, and all that come "
+                   "before it: `seen` must grow after the block, and not before")
+
+    def test_later_changes_nothing(self):
+        "Causal, another last key and value move the last result only"
+        arrays = query, key, value = three(6, 3)
+        before = linear_attention(*[Tensor(x.copy()) for x in arrays], True, block=2).data
+        key[-1], value[-1] = 9., 9.
+        after = linear_attention(*map(Tensor, arrays), True, block=2).data
+        expect(after[:-1], before[:-1], tol=1e-12, why="some query sees a key that comes later")
+        assert abs(after[-1] - before[-1]).max() > 0.1, "the last query does not see the last key"
+
+    def test_inputs_untouched(self):
+        "The tensors that came in are left as they were, and what is computed has a history"
+        arrays = three(5, 3)
+        for is_causal in False, True:
+            linear_attention(*map(Tensor, arrays), is_causal, block=2)
+            for x, kept in zip(arrays, three(5, 3)):
+                expect(x, kept)
+            check_gradient(lambda q, k, v, c=is_causal: linear_attention(q, k, v, c, block=2), *three(5, 3))
+
+    def test_memory(self):
+        "At 4,096 places a table of all pairs would be 64 megabytes; less than 16 are used"
+        x = Tensor(np.ones((4096, 16), "float32"))
+        for is_causal in False, True:
+            assert peak_bytes(linear_attention, x, x, x, is_causal) < 16e6, \
+                "more than 16 MB: keys and values must meet first, and causal in blocks"
+
+    def test_empty(self):
+        "No places: no results, causal or not"
+        for is_causal in False, True:
+            expect(linear_attention(*map(Tensor, three(0, 3)), is_causal).shape, (0, 3))
+
+
+run_tests(TestLinearAttention)
+
+# %% [markdown]
+# Between the two lies a third way: softmax, but only for some of the pairs. In a *sliding window* each
+# query sees the keys at most w places away, T · (2w + 1) pairs; a few chosen tokens see all and are seen by
+# all (Longformer), and BigBird adds some pairs at random. `sparse_dev.py` has both, each with a function
+# that draws its mask:
+#
+# ```python
+# sliding_window_attention(query, key, value, window=64, global_tokens=[0])
+# scaled_dot_product_attention(query, key, value, sliding_window_mask(T, 64, [0]))      # the same numbers
+# ```
+#
+# ## Measure: memory against length
+#
+# Two heads of 32, causal, forward and backward, at 512, 1,024, 2,048 and 4,096 places. By how much does the
+# peak grow when T doubles: dense, in tiles, linear? And how much time does each take at 2,048, dense being
+# 1?
+
+# %%
+guess_of_memory = None             # the factor when T doubles, for dense, tiled, linear: (2, 2, 2)?
+guess_of_time = None               # the time of tiled and linear at 2,048, dense being 1: (2, 0.5)?
+
+
+@measure
+def memory_against_length():
+    if guess_of_memory is None or guess_of_time is None:
+        return print("guess_of_memory or guess_of_time is None: guess both, then run this again")
+    lengths, rng = (512, 1024, 2048, 4096), np.random.default_rng(0)
+    def both_ways(attend, t):
+        inputs = [Tensor(x, requires_grad=True) for x in rng.normal(size=(3, 2, t, 32)).astype("float32")]
+        return lambda: attend(*inputs, is_causal=True).sum().backward()
+    kinds = {"dense": scaled_dot_product_attention, "tiled": tiled_attention, "linear": linear_attention}
+    print(f"{'MB at the peak, T =':20}" + "".join([f"{t:8,}" for t in lengths]) + "   s at 2,048")
+    for name, attend in kinds.items():
+        peaks = [peak_bytes(both_ways(attend, t)) / 1e6 for t in lengths]
+        seconds = timed(both_ways(attend, 2048), repeat=3)
+        print(f"{name:20}" + "".join([f"{mb:8.1f}" for mb in peaks]) + f"{seconds:13.3f}")
+    print(f"you guessed {guess_of_memory} and {guess_of_time}")
+
+
+# %% [markdown]
+# What must hold on any machine: dense memory grows fourfold with each doubling of T, the tiles' and the
+# linear one's at most twofold. (At first less, as a few tiles are there at any length.) And the tiles,
+# which compute every score twice, forward and on the way back, take less time than the dense table, not
+# more: half of a causal table is never looked at, and a tile is still in the cache when its powers are
+# taken, where the table has to come from main memory once for each step. How much is saved depends on the
+# machine.
 
 # %% [markdown]
 # ## Measure: an LSTM against attention
@@ -975,7 +1427,7 @@ def lstm_or_attention():
     with no_grad():
         for t in 64, 128, 256, 512, 1024, 2048:
             x = randn(8, t, 256)
-            one, other = timed(reads, x, repeat=2), timed(attends, x, need_weights=False, repeat=2)
+            one, other = [timed(f, x, repeat=2) for f in (reads, lambda x: attends(x, need_weights=False))]
             print(f"{t:5} words: LSTM {one * 1e3:6.0f} ms, attention {other * 1e3:6.0f} ms")
     print("you guessed", guess_of_length)
 
@@ -1001,16 +1453,17 @@ def what_is_left_of_word_one():
 
 # %% [markdown]
 # What must hold on any machine. The LSTM's time grows with T: twice the words, twice the time.
-# Attention's grows faster and faster, towards fourfold for twice the words, because the table of scores
-# is T by T. For short texts attention is the quicker one: a few large products instead of T small ones,
-# each of which waits for the one before. So it is not true that attention is faster. Up to a length it
-# is; where the two cross depends on the machine, and lies much further out on a GPU, which does the large
-# products all at once and waits just as long for the small.
+# Attention's grows faster and faster, towards fourfold for twice the words: the table of scores is T by
+# T. For short texts attention is the quicker one, with a few large products instead of T small ones of
+# which each waits for the one before. So it is not true that attention is quicker. Up to a length it is,
+# and where the two cross depends on the machine: here, perhaps, near the end of the list, and on a GPU,
+# which does a large product all at once and waits for a small one just as long, far beyond it.
 #
-# The second is the answer to the opening question. The reader has one in ten million left. The LSTM keeps
-# a share of nearly a half, thanks to a door that it had to learn to leave open, and every further word
-# takes a bit more. Attention has a 20th, as of every word, *before it has learned anything*; and one
-# product can make it 1. It does not matter how far away word 1 is. Its price is the table.
+# The second is the answer to the opening question. The reader has less than a millionth left. The LSTM
+# keeps a fifth, thanks to a door that it had to learn to leave open, and every further word takes a bit
+# more. Attention has a twentieth, as of every word, *before it has learned anything*, and one product can
+# make it 1. How far away word 1 is does not matter. The price is the table: exercises 9 to 11 made it
+# smaller.
 #
 # ## Pictures
 #

@@ -128,10 +128,10 @@ class Tiling:
         xp = array_module(scores)
         if self.mask is not None:
             mask = self.mask[(*at, keys)]
-            scores = xp.where(mask, scores, -xp.inf) if mask.dtype.kind == "b" else scores + mask
+            scores = xp.where(mask, scores, -np.inf) if mask.dtype.kind == "b" else scores + mask
         if self.is_causal and keys.stop > at[-1].start + 1:
             i, j = [xp.arange(x.start, x.stop) for x in (at[-1], keys)]
-            scores = xp.where(j <= i[:, None], scores, -xp.inf)
+            scores = xp.where(j <= i[:, None], scores, -np.inf)
         return scores
 
 

@@ -30,7 +30,8 @@ def test_words(text, words):
 
 @pytest.mark.parametrize("text, words", [
     ("in 1989", ["in", " ", "1", "9", "8", "9"]), ("a  1", ["a", "  ", "1"]), ("  1 b", ["  ", "1", " b"]),
-    ("٣½", ["٣", "½"]), ("x2y", ["x", "2", "y"]), ("a  b", ["a", " ", " b"]), ("a \xa0²", ["a", " \xa0", "²"]), ("", [])])
+    ("٣½", ["٣", "½"]), ("x2y", ["x", "2", "y"]), ("a  b", ["a", " ", " b"]),
+    ("a \xa0²", ["a", " \xa0", "²"]), ("", [])])
 def test_digits(text, words):
     """Each digit by itself, and white space before one is not cut"""
     assert split_words(text, digits=True) == words
@@ -59,10 +60,11 @@ def test_white_space():
 
 def test_letters_of_a_later_unicode():
     """Known also to a Python that does not know them"""
-    assert split_words("a\U00031350b\u1c89 \U0001ccf0\U00010d45") == ["a\U00031350b\u1c89", " \U0001ccf0\U00010d45"]
+    letters, numbers = "a\U00031350b\u1c89", " \U0001ccf0\U00010d45"
+    assert split_words(letters + numbers) == [letters, numbers]
 
 
-@given(st.text(st.sampled_from("'stdrveml \t\n\xa01²aé!🙂中") | st.characters(exclude_categories=["Cs", "Cn"])))
+@given(st.text(st.sampled_from("'stdrveml \t\n\xa01²aé!🙂") | st.characters(exclude_categories=["Cs", "Cn"])))
 def test_as_the_package_regex(text):
     regex = pytest.importorskip("regex", reason="pip install regex: it knows \\p{L}")
     published = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"

@@ -75,14 +75,14 @@ def test_a_vocabulary_without_an_unknown_token():
 
 # ---- folders ----
 
-def tokenizers():
-    yield CharTokenizer().train("hello\n 🙂 é")
-    yield ByteBPETokenizer(eos_token="<|end|>", pad_token="<pad>", padding_side="left").train("one two one 🙂", 270)
-    yield ByteBPETokenizer(add_prefix_space=True, model_max_length=77).train("one two one two", 262)
-    yield WordPieceTokenizer(PIECES, lowercase=False, strip_accents=True, model_max_length=128)
+TOKENIZERS = [
+    CharTokenizer().train("hello\n 🙂 é"),
+    ByteBPETokenizer(eos_token="<|end|>", pad_token="<pad>", padding_side="left").train("one two one", 262),
+    ByteBPETokenizer(add_prefix_space=True, model_max_length=77).train("one two one two", 262),
+    WordPieceTokenizer(PIECES, lowercase=False, strip_accents=True, model_max_length=128)]
 
 
-@pytest.mark.parametrize("tokenizer", tokenizers(), ids=lambda t: type(t).__name__)
+@pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=lambda t: type(t).__name__)
 def test_what_was_saved_is_read(tokenizer, tmp_path):
     tokenizer.save(tmp_path / "new")
     for read in from_pretrained(tmp_path / "new"), type(tokenizer).from_pretrained(str(tmp_path / "new")):

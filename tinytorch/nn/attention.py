@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 f0491e00d0815b834f61494a456db496fa7351133dc87c6144bf416d9059e13b  body sha256 9b39dc352a746c25c249c8e03221b826516891117ccc98bfc3e6eafc9f13e4e7  # noqa: E501
+# source sha256 174f14eed4af595908cab8e888e90490914368b1aadabc9cf186c49396f693bf  body sha256 05d2865bbf55506898b90d07e112512fd182beab2d9874428a4baf492e2519f6  # noqa: E501
 """nn.attention: built in module 12_attention."""
 
 import numpy as np
@@ -28,9 +28,9 @@ __all__ = [
 
 
 def causal_mask(queries, keys=None, offset=0, device=None):
-    """Who may look at whom, (queries, keys) bools: query i stands at place i + offset, and sees keys up to it.
+    """Who may look at whom: (queries, keys) bools. Query i is at place i + offset and sees keys up to it.
 
-    keys: how many, queries + offset if not given.
+    keys: how many there are, queries + offset if not given.
 
     >>> causal_mask(2, offset=1)
     tensor([[ True,  True, False],
@@ -67,7 +67,7 @@ def combine_masks(mask=None, padding=None):
 @op(promote=False)
 @floats_only
 def masked_softmax(scores, mask=None, dim=-1):
-    """Shares between 0 and 1 that sum to 1 along `dim`, over what the mask lets through; zeros if it is nothing.
+    """Shares that sum to 1 along `dim`, of what the mask lets through; zeros if that is nothing.
 
     mask: None, bools (True: may be seen), or floats to be added; it broadcasts to the shape of scores. Keeps
     the dtype of scores and leaves them as they are. Raises RuntimeError for integers.
@@ -95,11 +95,12 @@ def _(out, scores, mask=None, dim=-1):
 
 @op(keeps=True)
 def attention(query, key, value, mask=None, keep=None, scale=None):
-    """(output (..., T, e), weights (..., T, S)): for each query the mean of the values, by likeness of the keys.
+    """For each query the mean of the values, by likeness of the keys: (output, weights).
 
-    query: (..., T, d), key: (..., S, d), value: (..., S, e). mask: as in masked_softmax, for the weights.
-    keep: None, or what the weights are multiplied with at last. scale: 1/√d if None. Callers of the op get the
-    output alone. "Attention Is All You Need", arXiv:1706.03762, equation 1.
+    query: (..., T, d), key: (..., S, d), value: (..., S, e). output: (..., T, e), weights: (..., T, S).
+    mask: as in masked_softmax. keep: None, or what the weights are multiplied with in the end. scale: 1/√d if
+    None. Who calls the op gets the output alone.
+    "Attention Is All You Need", arXiv:1706.03762, equation 1.
 
     >>> query, key = np.array([[1., 0.]]), np.array([[1., 0.], [0., 1.], [1., 1.]])
     >>> attention(query, key, np.array([[10.], [20.], [60.]])).round(2)
@@ -149,14 +150,14 @@ def attend(query, key, value, mask=None, dropout_p=0.0, is_causal=False, scale=N
     return out, weights
 
 
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
-                                 enable_gqa=False):
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False,
+                                 scale=None, enable_gqa=False):
     """For each query the mean of the values, by likeness of the keys: softmax(Q Kᵀ scale + mask) V.
 
-    query: (..., H, T, d), key: (..., H, S, d), value: (..., H, S, e), floats; gives (..., H, T, e). attn_mask:
-    bools (True: may be seen) or floats to be added, broadcast to (..., H, T, S). is_causal: query i sees keys 0
-    to i. scale: 1/√d if None. enable_gqa: keys and values have G heads, and H/G heads of queries share one. A query
-    that may see nothing gets zeros. Raises RuntimeError if sizes or dtypes do not fit.
+    query: (..., H, T, d), key: (..., H, S, d), value: (..., H, S, e), floats; gives (..., H, T, e).
+    attn_mask: bools (True: may be seen) or floats to be added, broadcast to (..., H, T, S). is_causal: query
+    i sees keys 0 to i. scale: 1/√d if None. enable_gqa: keys and values have G heads, H/G heads of queries
+    share one. A query that may see nothing gets zeros. Raises RuntimeError if sizes or dtypes do not fit.
     """
     return attend(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)[0]
 
@@ -181,21 +182,23 @@ def join_heads(x):
 class MultiHeadAttention(Module):
     """Attention in num_heads heads: called with (query, key, value, mask), gives (output, weights).
 
-    d_model: the length of the vectors. head_dim: that of a head's, d_model / num_heads if not given. num_kv_heads: how
-    many heads keys and values have, if fewer. rotary: called as rotary(x, offset) on queries and keys, or None.
-    Raises ValueError if the numbers do not fit. arXiv:1706.03762; grouped queries: arXiv:2305.13245.
+    d_model: how long the vectors are. head_dim: how long a head's are, d_model / num_heads if not given.
+    num_kv_heads: how many heads keys and values have, if fewer. rotary: called as rotary(x, offset) on
+    queries and keys, or None. Raises ValueError if the numbers do not fit. arXiv:1706.03762; grouped
+    queries: arXiv:2305.13245.
 
     >>> layer = MultiHeadAttention(d_model=8, num_heads=2)
     >>> out, weights = layer(x, x, x, causal_mask(5))        # x: (B, 5, 8)
     >>> out.shape, weights.shape                             # (B, T, d_model), (B, H, T, S)
     """
-    def __init__(self, d_model, num_heads, dropout=0.0, bias=True, head_dim=None, num_kv_heads=None, rotary=None,
-                 device=None, dtype=None):
+    def __init__(self, d_model, num_heads, dropout=0.0, bias=True, head_dim=None, num_kv_heads=None,
+                 rotary=None, device=None, dtype=None):
         super().__init__()
         groups = num_heads if num_kv_heads is None else num_kv_heads
         if num_heads < 1 or groups < 1 or num_heads % groups or head_dim is None and d_model % num_heads:
-            raise ValueError(f"MultiHeadAttention(d_model={d_model}, num_heads={num_heads}, num_kv_heads={groups}): "
-                             "d_model must be a multiple of num_heads (or give head_dim), and that of num_kv_heads.")
+            raise ValueError(f"MultiHeadAttention(d_model={d_model}, num_heads={num_heads}, num_kv_heads="
+                             f"{groups}): d_model must be a multiple of num_heads (or give head_dim), and "
+                             "num_heads one of num_kv_heads.")
         self.d_model, self.num_heads, self.num_kv_heads = d_model, num_heads, groups
         self.head_dim = d_model // num_heads if head_dim is None else head_dim
         self.dropout, self.rotary = dropout, rotary
@@ -222,13 +225,14 @@ class MultiHeadAttention(Module):
             k, v = cache.update(layer, k, v)
         return q, k, v
 
-    def forward(self, query, key=None, value=None, mask=None, cache=None, layer=0, bias=None, need_weights=True):
+    def forward(self, query, key=None, value=None, mask=None, cache=None, layer=0, bias=None,
+                need_weights=True):
         """(output (B, T, d_model), weights (B, H, T, S), or None unless needed).
 
-        query: (B, T, d_model); key, value: (B, S, d_model), the query if not given. mask: (T, S), (B, T, S) or
-        (B, H or 1, T or 1, S), True (or an integer but 0) where a query may look at a key, or floats to be added;
-        with two arguments the second is the mask. bias: floats to be added to the scores, as of ALiBi. cache, layer:
-        what is known of earlier places, and under which number. Dropout of the weights is only in training.
+        query: (B, T, d_model); key, value: (B, S, d_model), the query if not given. mask: (T, S), (B, T, S)
+        or what broadcasts to (B, H, T, S); True, or an integer other than 0, where a query may look at a key;
+        or floats to be added. With two arguments the second is the mask. bias: floats to be added to the
+        scores, as ALiBi's. cache, layer: see `AttentionCache`. Weights are dropped only in training.
         """
         query, key, value, mask = sorted_out(query, key, value, mask, bias)
         q, k, v = self.heads(query, key, value, cache, layer)

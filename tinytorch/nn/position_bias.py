@@ -1,5 +1,5 @@
 # Generated from modules/11_embeddings/embeddings_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 dcbb3e1f29ae942d550283ef56d08c8b89ed4fbafac159cea1177048c6e51e16  body sha256 05d3a26653e48ab6aa1ab52c8acf305965683961968315cf30071050aae40e0a  # noqa: E501
+# source sha256 87e5f0f865eda7c9313453cce604a532a974ebaa74e26fca918e09139807078c  body sha256 05d3a26653e48ab6aa1ab52c8acf305965683961968315cf30071050aae40e0a  # noqa: E501
 """nn.position_bias: built in module 11_embeddings."""
 
 import math

@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/tiles_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 ac1fd5648adc4f27c233331677dd9f98343b191164940c27c235262ad37b345e  body sha256 da1a1fa185e4313557ee1f06003511f1ffd833677897e4e2579103b0283f5cf8  # noqa: E501
+# source sha256 0d1c6e7381862668c91463cd5c1bda5ef0cb2cb322aa34808996a94222bbc79c  body sha256 b43e217b3deef051865240a6bdb9838267de84f233c37eeb0b24b7310e8a0379  # noqa: E501
 """nn.tiles: built in module 12_attention."""
 
 from typing import NamedTuple
@@ -113,10 +113,10 @@ class Tiling:
         xp = array_module(scores)
         if self.mask is not None:
             mask = self.mask[(*at, keys)]
-            scores = xp.where(mask, scores, -xp.inf) if mask.dtype.kind == "b" else scores + mask
+            scores = xp.where(mask, scores, -np.inf) if mask.dtype.kind == "b" else scores + mask
         if self.is_causal and keys.stop > at[-1].start + 1:
             i, j = [xp.arange(x.start, x.stop) for x in (at[-1], keys)]
-            scores = xp.where(j <= i[:, None], scores, -xp.inf)
+            scores = xp.where(j <= i[:, None], scores, -np.inf)
         return scores
 
 

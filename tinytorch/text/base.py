@@ -1,15 +1,15 @@
 # Generated from modules/10_tokenization/tokenizer_base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 97ff804f6dd62e7e906c0a2caa09fbf36ca94e04c0da0a771b1e157578725959  body sha256 0c4f05e20ec27967b84897a4542e7f2538afe0b243b230b8b50ebce7cad73a39  # noqa: E501
+# source sha256 681433252563d2c129d5f470347f473b4f0e80fac1b29b767a13e886cec4ff79  body sha256 490121406de002a6d237a65e1628437c1639b212abbfabbcb479fb4857c07621  # noqa: E501
 """text.base: built in module 10_tokenization."""
 
 import operator
-import re
-from functools import cache
+from dataclasses import replace
 
 from tinytorch.core.tensor import Tensor
+from tinytorch.text.added_tokens import AddedToken, cut_out
 from tinytorch.text.folders import read_folder, write_folder
 
-__all__ = ["BatchEncoding", "ROLES", "TokenizerBase", "check_text", "special_pattern"]
+__all__ = ["BatchEncoding", "ROLES", "TokenizerBase", "check_text"]
 
 
 class BatchEncoding(dict):
@@ -29,11 +29,6 @@ class BatchEncoding(dict):
 ROLES = ("unk", "pad", "cls", "sep", "mask", "bos", "eos")
 
 
-@cache
-def special_pattern(tokens):
-    return re.compile(f"({'|'.join(map(re.escape, sorted(tokens, key=len, reverse=True)))})")
-
-
 def check_text(text):
     """Raises unless `text` is a str of whole characters."""
     if not isinstance(text, str):
@@ -51,12 +46,12 @@ class TokenizerBase:
     """From text to ids and back; see the subclasses.
 
     vocab: {token: id}, or tokens in the order of their ids. roles: unk_token="[UNK]" and so on; a special
-    token that is not in the vocabulary yet is added at its end.
+    token that is not in the vocabulary yet is added at its end. added: AddedTokens, that say more about them.
     """
     model_input_names = ("input_ids", "attention_mask")
 
     def __init__(self, vocab, *, template=None, padding_side="right", model_max_length=None,
-                 additional_special_tokens=(), **roles):
+                 additional_special_tokens=(), added=(), **roles):
         unknown = roles.keys() - {f"{role}_token" for role in ROLES}
         if unknown:
             raise TypeError(f"{type(self).__name__} has no argument {sorted(unknown)}.")
@@ -67,6 +62,7 @@ class TokenizerBase:
         for role in ROLES:
             setattr(self, f"{role}_token", roles.get(f"{role}_token"))
         self.additional_special_tokens = list(additional_special_tokens)
+        self.added = {token.content: token for token in added}
         self.set_vocab(vocab)
 
     def set_vocab(self, vocab):
@@ -77,8 +73,9 @@ class TokenizerBase:
         if len(self.tokens) < len(pairs) or min(self.tokens, default=0) < 0:
             raise ValueError(f"{type(self).__name__}: {len(pairs)} tokens with {len(self.tokens)} different "
                              "ids. Each token has an id of its own, from 0 on.")
-        for token in self.all_special_tokens:
+        for token in [*self.all_special_tokens, *self.added]:
             self.add_token(token)
+        self.added = {name: replace(token, id=self.vocab[name]) for name, token in self.added.items()}
 
     def add_token(self, token):
         """The id of `token`, which is added at the end unless it is there."""
@@ -135,12 +132,10 @@ class TokenizerBase:
 
     def ids_of(self, text):
         """The ids of a text, in which special tokens are recognised."""
-        specials = [token for token in self.all_special_tokens if token in text and token in self.vocab]
-        if not specials:
-            return self.encode_text(text)
+        tokens = {t: AddedToken(t, self.vocab[t]) for t in self.all_special_tokens if t in self.vocab}
         ids = []
-        for i, piece in enumerate(special_pattern(tuple(specials)).split(text)):
-            ids += [self.vocab[piece]] if i % 2 else self.encode_text(piece)
+        for piece, token in cut_out(text, (tokens | self.added).values()):
+            ids += [token.id] if token else self.encode_text(piece)
         return ids
 
     def tokenize(self, text):

@@ -1,5 +1,5 @@
 # Generated from modules/10_tokenization/hf_files_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 1376ab00c0719d39f3e5db475663049cb381aef88055caa0a65f5578e7ea1480  body sha256 4defabafedcaa7cd150da352d252dcc8fa5e7784719cebddc23a84d1405c7c00  # noqa: E501
+# source sha256 6d2bb2438826a6cd48ae89730f9c4add44af176c09b26b55a394c1937a5c8c09  body sha256 85b2bb51221ae3c4551804163cc4c4bd9b7c0461e1287e30643543bd9f95270a  # noqa: E501
 """text.hf_files: built in module 10_tokenization."""
 
 import json
@@ -12,8 +12,8 @@ __all__ = [
     "BERT_ROLES", "BPE_OPTIONS", "CHARACTERS", "CLASSES", "FLAGS", "GPT2_ROLES", "READABLE",
     "READERS", "ROBERTA_ROLES", "ROLES", "TokenizerFiles", "WORDPIECE_OPTIONS", "checked_merges",
     "checked_vocab", "completed", "content", "damaged", "framed_by", "from_bpe_files",
-    "from_tokenizer_json", "from_wordpiece_file", "json_of", "lines_of", "only", "only_types",
-    "parts", "read_bpe", "read_characters", "read_files", "read_wordpiece", "refused",
+    "from_tokenizer_json", "from_wordpiece_file", "id_of", "json_of", "lines_of", "only",
+    "only_types", "parts", "read_bpe", "read_characters", "read_files", "read_wordpiece", "refused",
     "template_of", "text_of", "whole",
 ]
 
@@ -171,6 +171,9 @@ def whole(data, path):
         if vocab.setdefault(token.content, token.id) != token.id:
             raise damaged(path, f"{token.content!r} has the ids {vocab[token.content]} and {token.id}")
     template = template_of(data.get("post_processor"), f"{path}: post_processor")
+    for name, _ in [*template["single"], *template["pair"]] if template else []:
+        if name not in vocab and name not in ("$A", "$B"):
+            raise damaged(path, f"its post_processor puts {name!r} around texts, and the vocabulary has none")
     roles = {"unk_token": model["unk_token"]} if model.get("unk_token") else {}
     if template and len(template["single"]) == 3:      # [CLS] text [SEP], whatever they are called
         roles |= {"cls_token": template["single"][0][0], "sep_token": template["single"][2][0]}
@@ -269,7 +272,16 @@ BERT_ROLES = {"unk_token": "[UNK]", "sep_token": "[SEP]", "pad_token": "[PAD]", 
 
 def content(token):
     """The text of a token, which stands as a string or as a dictionary."""
-    return token["content"] if isinstance(token, dict) else token
+    text = token["content"] if isinstance(token, dict) else token
+    if not isinstance(text, str):
+        raise TypeError(f"{token!r} is no token")
+    return text
+
+
+def id_of(i):
+    if not i.isdecimal():
+        raise TypeError(f"{i!r} is no id")
+    return int(i)
 
 
 def from_bpe_files(vocab_path, merges_path, config):
@@ -302,7 +314,7 @@ def completed(files, usual, config, path):
     only({key: config[key] for key in ("do_basic_tokenize", "never_split", "add_bos_token") if key in config},
          f"tokenizer_config.json beside {path}", do_basic_tokenize=(True,), never_split=(None, []),
          add_bos_token=(False,))
-    added = {entry["content"]: AddedToken(id=int(i), **{key: entry[key] for key in FLAGS if key in entry})
+    added = {entry["content"]: AddedToken(id=id_of(i), **{key: entry[key] for key in FLAGS if key in entry})
              for i, entry in config.get("added_tokens_decoder", {}).items()}
     added |= {token: AddedToken(token, i) for token, i in config.get("added_tokens", {}).items()}
     for token in added.values():
