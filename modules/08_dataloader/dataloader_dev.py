@@ -338,8 +338,8 @@ run_tests(TestRandomSplit)
 # ```
 #
 # With `self.replacement` every number is drawn by itself, so some come twice and others not at all:
-# `randint(n, (count,), generator=...)` gives `count` of them below n. The numbers that are yielded are
-# Python's, not tensors.
+# `randint(n, (k,), generator=...)` gives k of them below n. The numbers that are yielded are Python's, not
+# tensors.
 
 # %%
 #| export data.samplers
@@ -548,7 +548,7 @@ run_tests(TestBatchSamplerIter)
 # %% [markdown]
 # ## Exercise 5: from items to a batch
 #
-# Four items (picture, label) are wanted as one tensor of four pictures and one of four labels. Numbers
+# Three items (picture, label) are wanted as one tensor of three pictures and one of three labels. Numbers
 # become a tensor; what is nested is taken apart and put together part by part:
 #
 # ```
@@ -792,8 +792,8 @@ run_tests(TestNormalize)
 # order, and from the default generator, the same seed gives everybody the same windows.
 #
 # `self.size` is the height and the width of the window. The last two axes are H and W, whatever stands
-# before them: `x[..., a:b, c:d]`. `self.enlarged(x)` (given) has padded the picture by now, and raised an
-# error if the window does not fit.
+# before them: `x[..., a:b, c:d]`. `enlarged` (given) has padded the picture by now, and raised an error if
+# the window does not fit.
 
 # %%
 #| export data.transforms

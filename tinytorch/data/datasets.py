@@ -1,5 +1,5 @@
 # Generated from modules/08_dataloader/dataloader_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 b76b010ec560c80b5e5234a098c232939b411ffe7fec55960eebcfb8c97fdf96  body sha256 937e935954bfed26b8b8f62f4c7b58bd4766c046b2214234fbb76ac53f0b560e  # noqa: E501
+# source sha256 2157eecb930d0116b6ee478b555c2e8cd4b7badab00d885f6bfe4a4c81b42b34  body sha256 937e935954bfed26b8b8f62f4c7b58bd4766c046b2214234fbb76ac53f0b560e  # noqa: E501
 """data.datasets: built in module 08_dataloader."""
 
 from tinytorch.core.creation import as_tensor, randperm

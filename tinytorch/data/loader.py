@@ -1,5 +1,5 @@
 # Generated from modules/08_dataloader/dataloader_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 b76b010ec560c80b5e5234a098c232939b411ffe7fec55960eebcfb8c97fdf96  body sha256 e195b9e6db2a16ec11c033927dc459fe2550d6375f06aff8ed510aaa3abe3b10  # noqa: E501
+# source sha256 2157eecb930d0116b6ee478b555c2e8cd4b7badab00d885f6bfe4a4c81b42b34  body sha256 e195b9e6db2a16ec11c033927dc459fe2550d6375f06aff8ed510aaa3abe3b10  # noqa: E501
 """data.loader: built in module 08_dataloader."""
 
 import threading

@@ -1,5 +1,5 @@
 # Generated from modules/08_dataloader/dataloader_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 b76b010ec560c80b5e5234a098c232939b411ffe7fec55960eebcfb8c97fdf96  body sha256 583efaaf5c46e6711eb9c3e071f82cc3bdd728cd9b603cfbafc5b7685c88c3af  # noqa: E501
+# source sha256 2157eecb930d0116b6ee478b555c2e8cd4b7badab00d885f6bfe4a4c81b42b34  body sha256 583efaaf5c46e6711eb9c3e071f82cc3bdd728cd9b603cfbafc5b7685c88c3af  # noqa: E501
 """data.prefetching: built in module 08_dataloader."""
 
 import queue

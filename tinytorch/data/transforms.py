@@ -1,5 +1,5 @@
 # Generated from modules/08_dataloader/dataloader_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 b76b010ec560c80b5e5234a098c232939b411ffe7fec55960eebcfb8c97fdf96  body sha256 48eae4b8b925db2bb1b3e4c49a6b9993f3b173dd65d2c36ed573ce85c0243e70  # noqa: E501
+# source sha256 2157eecb930d0116b6ee478b555c2e8cd4b7badab00d885f6bfe4a4c81b42b34  body sha256 48eae4b8b925db2bb1b3e4c49a6b9993f3b173dd65d2c36ed573ce85c0243e70  # noqa: E501
 """data.transforms: built in module 08_dataloader."""
 
 import numpy as np
