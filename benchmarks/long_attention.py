@@ -57,5 +57,6 @@ if __name__ == "__main__":
             if name.startswith("dense") and t > DENSE_UP_TO:
                 continue
             megabytes = peak(both_ways(KINDS[name], t)) / 1e6
-            print(f"{race.seconds(both_ways(KINDS[name], t)) * 1e3:9,.0f} /{megabytes:7,.0f}", end="", flush=True)
+            milliseconds = race.seconds(both_ways(KINDS[name], t)) * 1e3
+            print(f"{milliseconds:9,.0f} /{megabytes:7,.0f}", end="", flush=True)
         print()

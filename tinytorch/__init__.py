@@ -56,4 +56,4 @@ __getattr__, __dir__, __all__ = face(__name__, {
     "nn.activations": "log_softmax relu sigmoid softmax tanh",
     "nn.more_activations": "celu prelu selu",
     "training.saving": "load save",
-}, parts=("autograd", "cuda", "data", "func", "linalg", "nn", "optim", "training", "utils", "viz"))
+}, parts=("autograd", "cuda", "data", "func", "linalg", "nn", "optim", "text", "training", "utils", "viz"))

@@ -214,7 +214,8 @@ def read_bpe(data, path):
     only_types(data, path, "decoder", "decoders", [["ByteLevel"], []])
     only_types(data, path, "pre_tokenizer", "pretokenizers", [["ByteLevel"], ["Digits", "ByteLevel"]])
     *digits, byte_level = parts(data["pre_tokenizer"], "pretokenizers")
-    only(byte_level, f"{path}: pre_tokenizer", any="type add_prefix_space trim_offsets", use_regex=(True,))
+    only(byte_level, f"{path}: pre_tokenizer", any="type trim_offsets", use_regex=(True,),
+         add_prefix_space=(False,) if digits else (False, True))       # each digit would get a blank
     for step in digits:
         only(step, f"{path}: pre_tokenizer", any="type", individual_digits=(True,))
     return {"add_prefix_space": byte_level["add_prefix_space"], "digits": bool(digits)}

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Folders of Hugging Face: writing
 #
-# Given code: nothing to solve here. All files are written, the new one and the old ones, so that any program
-# finds the one it looks for. Each is written beside its place and then takes over the name: there is never
+# Given code: nothing to solve here. The new file is written and the older ones too, so that any program finds
+# the one that it looks for. Each is written beside its place and then takes over the name: there is never
 # half a file.
 
 # %%
@@ -13,7 +13,7 @@ import json
 import os
 from dataclasses import asdict
 
-from hf_files_dev import CHARACTERS
+from hf_files_dev import BPE_OPTIONS, CHARACTERS, WORDPIECE_OPTIONS, framed_by
 
 from tinytorch.training.packing import name_beside
 
@@ -22,22 +22,31 @@ from tinytorch.training.packing import name_beside
 def write_files(folder, files):
     """Write a TokenizerFiles into `folder`, which is made if it is not there, for `read_files` and others.
 
-    vocab.txt is left out where it could not say the same: ids with holes, or a line break in a token.
+    The older files are left out where they could not say the same.
     """
     texts = {"tokenizer.json": json_text(tokenizer_json(files), indent=2),
              "tokenizer_config.json": json_text(config_of(files), indent=2),
              "special_tokens_map.json": json_text(files.roles, indent=2)}
     tokens = sorted(files.vocab, key=files.vocab.get)
-    if files.kind == "BPE":
+    if files.kind == "BPE" and plain(files, "digits"):
         texts["vocab.json"] = json_text({token: files.vocab[token] for token in tokens})
         texts["merges.txt"] = "\n".join(["#version: 0.2", *map(" ".join, files.merges)]) + "\n"
-    if (files.kind == "WordPiece" and files.vocab[tokens[-1]] == len(tokens) - 1
-            and not any({"\n", "\r"} & {*token} for token in tokens)):
-        texts["vocab.txt"] = "\n".join(tokens) + "\n"
+    if files.kind == "WordPiece" and plain(files, "clean", "prefix", "max_input_chars_per_word"):
+        lines = "\n".join(tokens) + "\n"
+        if files.vocab[tokens[-1]] == len(tokens) - 1 == lines.count("\n") - 1 and "\r" not in lines:
+            texts["vocab.txt"] = lines
     folder = os.path.expanduser(os.fspath(folder))
     os.makedirs(folder, exist_ok=True)
     for name, text in texts.items():
         write_text(os.path.join(folder, name), text)
+
+
+def plain(files, *options):
+    """True if what no older file can say, these options and the template, is as it usually is."""
+    usual = {**BPE_OPTIONS, **WORDPIECE_OPTIONS}
+    cls, sep = files.roles.get("cls_token"), files.roles.get("sep_token")
+    template = None if None in (cls, sep) else framed_by(cls, sep, files.kind)
+    return files.template == template and all(files.options[name] == usual[name] for name in options)
 
 
 def json_text(data, indent=None): return json.dumps(data, ensure_ascii=False, indent=indent) + "\n"

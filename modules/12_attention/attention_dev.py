@@ -26,9 +26,9 @@ from attention_parts_dev import (
     drawn_to_keep,
     grouped,
     merged_mask,
-    sorted_out,
     ungrouped,
 )
+from heads_dev import HeadsBase, sorted_out
 from tiles_dev import Part, Tiling, part_of, tiled_gradients
 
 from tinytorch.core.autograd import composite, no_grad, vjp
@@ -40,8 +40,7 @@ from tinytorch.core.op import op
 from tinytorch.core.tensor import Tensor
 from tinytorch.nn.activations import relu, sigmoid, tanh
 from tinytorch.nn.floats import floats_only
-from tinytorch.nn.layers import Linear, linear
-from tinytorch.nn.module import Module
+from tinytorch.nn.layers import linear
 from tinytorch.nn.more_activations import elu
 
 # %%
@@ -65,10 +64,10 @@ def remembered_of_the_first_word():
 
 
 # %% [markdown]
-# Seven zeros behind the point would be nothing, and six is hardly more: each word halves what was there,
-# and 0.5²⁰ is one in a million. A larger factor than a half? Above 1 the old drowns the new. This module
-# goes through three answers: a memory (1, 2), which is what one had until 2017; then *asking*: every word
-# asks all the others (3 to 8); and asking in little memory (9 to 11).
+# 0.0000014 of what was 1: each word halves what was there, and 0.5²⁰ is one in a million. A larger factor
+# than a half? Above 1 the old drowns the new. This module goes through three answers: a memory (1, 2),
+# which is what one had until 2017; then *asking*: every word asks all the others (3 to 8); and asking in
+# little memory (9 to 11).
 #
 # ## Exercise 1: one state, carried on
 #
@@ -689,18 +688,12 @@ def attend(query, key, value, mask=None, dropout_p=0.0, is_causal=False, scale=N
     if is_causal:
         mask = merged_mask(mask, causal_mask(query.shape[-2], key.shape[-2], device=query.device))
     gqa = enable_gqa and query.shape[-3] != key.shape[-3]
-    if gqa:
-        query, key, value, mask = grouped(query, key, value, mask)
-    if not query.shape[-1]:                            # vectors of no numbers are all alike
-        scale = 0.0
-    keep = drawn_to_keep(dropout_p, query, key) if dropout_p else None
-    if need_weights:
-        out, weights = attention.forward(query, key, value, mask, keep, scale=scale)
-    else:
-        out, weights = attention(query, key, value, mask, keep, scale=scale), None
-    if gqa:
-        out, weights = [x if x is None else ungrouped(x) for x in (out, weights)]
-    return out, weights
+    q, k, v, mask = grouped(query, key, value, mask) if gqa else (query, key, value, mask)
+    inputs = q, k, v, mask, drawn_to_keep(dropout_p, q, k)
+    scale = scale if q.shape[-1] else 0.0              # vectors of no numbers are all alike
+    found = (attention.forward(*inputs, scale=scale) if need_weights
+             else (attention(*inputs, scale=scale), None))
+    return tuple([ungrouped(x) for x in found]) if gqa else found
 
 
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False,
@@ -818,7 +811,7 @@ run_tests(TestJoinHeads)
 
 # %%
 #| export
-class MultiHeadAttention(Module):
+class MultiHeadAttention(HeadsBase):
     """Attention in num_heads heads: called with (query, key, value, mask), gives (output, weights).
 
     d_model: how long the vectors are. head_dim: how long a head's are, d_model / num_heads if not given.
@@ -826,43 +819,11 @@ class MultiHeadAttention(Module):
     queries and keys, or None. Raises ValueError if the numbers do not fit. arXiv:1706.03762; grouped
     queries: arXiv:2305.13245.
 
-    >>> layer = MultiHeadAttention(d_model=8, num_heads=2)
-    >>> out, weights = layer(x, x, x, causal_mask(5))        # x: (B, 5, 8)
-    >>> out.shape, weights.shape                             # (B, T, d_model), (B, H, T, S)
+    >>> out, weights = MultiHeadAttention(d_model=8, num_heads=2)(randn(3, 5, 8), causal_mask(5))
+    >>> out.shape, weights.shape
+    ((3, 5, 8), (3, 2, 5, 5))
     """
-    def __init__(self, d_model, num_heads, dropout=0.0, bias=True, head_dim=None, num_kv_heads=None,
-                 rotary=None, device=None, dtype=None):
-        super().__init__()
-        groups = num_heads if num_kv_heads is None else num_kv_heads
-        if num_heads < 1 or groups < 1 or num_heads % groups or head_dim is None and d_model % num_heads:
-            raise ValueError(f"MultiHeadAttention(d_model={d_model}, num_heads={num_heads}, num_kv_heads="
-                             f"{groups}): d_model must be a multiple of num_heads (or give head_dim), and "
-                             "num_heads one of num_kv_heads.")
-        self.d_model, self.num_heads, self.num_kv_heads = d_model, num_heads, groups
-        self.head_dim = d_model // num_heads if head_dim is None else head_dim
-        self.dropout, self.rotary = dropout, rotary
-        self.q_proj = Linear(d_model, num_heads * self.head_dim, bias, device, dtype)
-        self.k_proj = Linear(d_model, groups * self.head_dim, bias, device, dtype)
-        self.v_proj = Linear(d_model, groups * self.head_dim, bias, device, dtype)
-        self.out_proj = Linear(num_heads * self.head_dim, d_model, bias, device, dtype)
-
-    def heads(self, query, key, value, cache=None, layer=0):
-        """(q, k, v) for `attend`, with all places that the cache knows: see `AttentionCache`."""
-        def keys_and_values():
-            return (split_heads(self.k_proj(key), self.num_kv_heads),
-                    split_heads(self.v_proj(value), self.num_kv_heads))
-
-        q = split_heads(self.q_proj(query), self.num_heads)
-        if key is not query:                           # another sequence: it is all there, and has no offset
-            k, v = keys_and_values() if cache is None else cache.cross(layer, keys_and_values)
-            return q, k, v
-        k, v = keys_and_values()
-        if self.rotary is not None:
-            offset = 0 if cache is None else cache.length(layer)
-            q, k = self.rotary(q, offset), self.rotary(k, offset)
-        if cache is not None:
-            k, v = cache.update(layer, k, v)
-        return q, k, v
+    split = staticmethod(split_heads)                  # for `heads`
 
     def forward(self, query, key=None, value=None, mask=None, cache=None, layer=0, bias=None,
                 need_weights=True):
@@ -880,9 +841,6 @@ class MultiHeadAttention(Module):
                               need_weights=need_weights)
         return self.out_proj(join_heads(out)), weights
         ### END SOLUTION
-
-    def extra_repr(self):
-        return f"num_heads={self.num_heads}, head_dim={self.head_dim}, dropout={self.dropout}"
 
 
 # %%
@@ -958,35 +916,37 @@ run_tests(TestMultiHeadAttention)
 # ## Exercise 9: two softmaxes become one
 #
 # Eight heads of a text with 8,192 tokens have 8 x 8,192 x 8,192 scores: two gigabytes, for a result of 17
-# megabytes. Nobody wants the scores. Could one look at a few keys at a time, and forget their scores again?
+# megabytes. Nobody wants the scores. Could one look at a few keys at a time, and forget their scores
+# again?
 #
-# In a plain sum, yes: sums of parts add up. A softmax has two catches. It divides by a sum over *all* keys;
-# so divide at the very end. And it takes off the largest score first, so that no power overflows; which
-# score is the largest of all, nobody knows before the last key. Four keys with scores 1, 3, 2, 5 and values
-# 1, 2, 3, 4, two by two:
+# In a plain sum, yes: sums of parts add up. A softmax has two catches. It divides by a sum over *all*
+# keys; so divide at the very end. And it takes off the largest score first, so that no power overflows;
+# which score is the largest of all, nobody knows before the last key. Four keys with scores 1, 3, 2, 5
+# and values 1, 2, 3, 4, two by two:
 #
 # ```
 # scores 1 3, values 1 2     largest 3     e⁻² + e⁰ = 1.1353      1 e⁻² + 2 e⁰ = 2.1353
 # scores 2 5, values 3 4     largest 5     e⁻³ + e⁰ = 1.0498      3 e⁻³ + 4 e⁰ = 4.1494
 # ```
 #
-# The first line was computed with the wrong largest score: 3 was taken off, and should have been 5. But
-# that is e⁻² too much in every power, the same factor for all of them, and it can be made good:
+# The first line was computed with the wrong largest score: 3 was taken off, and should have been 5. So
+# every power in it is e² times too large, all by the same factor, and times e⁻² = 0.1353 makes that good:
 #
 # ```
 # total      e⁻² * 1.1353 + 1.0498 = 1.2034
 # summed     e⁻² * 2.1353 + 4.1494 = 4.4383        4.4383 / 1.2034 = 3.688: the attention over all four
 # ```
 #
-# If the first half has the larger score, it is the second that needs the factor. Call m the larger of both
-# tops:
+# If the first half has the larger score, it is the second that needs the factor. Call m the larger of
+# both tops:
 #
 # $$ m = \max(m_1, m_2) \qquad l = e^{m_1 - m}\, l_1 + e^{m_2 - m}\, l_2 \qquad
 #    s = e^{m_1 - m}\, s_1 + e^{m_2 - m}\, s_2 $$
 #
-# Given: `Part(top, total, summed)` holds m, l and s for every query: two columns (..., T, 1) and (..., T, v).
-# `part_of(scores, values)` makes the Part of some keys, as in the two lines above. A query that may see
-# none of them has zeros, and as its top the lowest number there is, not -inf: you need no special case.
+# Given: `Part(top, total, summed)` holds m, l and s for every query: two columns (..., T, 1) and (..., T,
+# v). `part_of(scores, values)` makes the Part of some keys, as in the two lines above (and writes over
+# the scores). A query that may see none of them has zeros, and as its top the lowest number there is, not
+# -inf: you need no special case.
 
 # %%
 #| export nn.efficient_attention
@@ -1074,8 +1034,8 @@ run_tests(TestMergeBlocks)
 #        ...   ■  →     ■    →  ■                ■  ■  ◩  .       key is never computed
 # ```
 #
-# It is FlashAttention's algorithm (arXiv:2205.14135). On a GPU a tile stays in the memory on the chip, and
-# here in the processor's cache. The class `Tiling`, given, knows where the tiles lie, and masks their
+# It is FlashAttention's algorithm (arXiv:2205.14135). On a GPU a tile stays in the memory on the chip,
+# and here in the processor's cache. The class `Tiling`, given, knows where the tiles lie, and masks their
 # scores:
 #
 # ```
@@ -1085,9 +1045,9 @@ run_tests(TestMergeBlocks)
 # t.nothing      the Part of no keys at all: merged with another, it changes nothing
 # ```
 #
-# Your lines leave in `part` the Part of all keys for the queries at `at`. Below them it is divided, by the
-# total (or by 1 for who sees nothing and has the total 0), and the tops and totals are kept for the way
-# back.
+# Your lines leave in `part` the Part of all keys for the queries at `at`. Below them it is divided, by
+# the total (or by 1 for who sees nothing and has the total 0), and the tops and totals are kept for the
+# way back.
 
 # %%
 #| export nn.efficient_attention
@@ -1177,10 +1137,10 @@ class TestTiledAttention:
         expect(tiled_attention(query, key[:0], value[:0]), np.zeros((5, 2)))
 
     def test_memory(self):
-        "At 2,048 places the scores of a head are 16 megabytes; all of the memory used is less than 6"
-        query = np.ones((2048, 16), "float32")
-        assert peak_bytes(tiled_attention, query, query, query) < 6e6, \
-            "more than 6 MB: the tiles, or their Parts, are collected before they are merged"
+        "At 4,096 places the scores of a head are 64 megabytes; all of the memory used is less than 4"
+        query = np.ones((4096, 16), "float32")
+        assert peak_bytes(tiled_attention, query, query, query) < 4e6, \
+            "more than 4 MB: tiles are collected before they are merged"
 
     def test_gradients(self):
         "The judge of module 05 agrees on query, key and value, over several tiles (the rule is given below)"
@@ -1188,9 +1148,9 @@ class TestTiledAttention:
 
 
 # %% [markdown]
-# The way back needs the weights, and they are gone. They are computed again, tile by tile: more arithmetic,
-# less memory. With the tops and totals that were kept, every tile can be done for itself (`tiles_dev.py`
-# shows how). For gradients of gradients there is the plain form.
+# The way back needs the weights, and they are gone. They are computed again, tile by tile: more
+# arithmetic, less memory. With the tops and totals that were kept, every tile can be done for itself
+# (`tiles_dev.py` shows how). For gradients of gradients there is the plain form.
 
 # %%
 #| export nn.efficient_attention
@@ -1211,38 +1171,38 @@ run_tests(TestTiledAttention)
 # %% [markdown]
 # ## Exercise 11: no softmax, and no table
 #
-# Memory now grows with T, but time still with T²: each query meets each key. What if the likeness of q and
-# k were not e^(q·k) but a product φ(q)·φ(k), with a function φ of each alone? Take φ(x) = elu(x) + 1, that
-# is x + 1 above 0 and eˣ below: never negative. With d = 1, q = 1, keys 0 and 2, values 10 and 20:
+# Memory now grows with T, but time still with T²: each query meets each key. What if the likeness of q
+# and k were not e^(q·k) but a product φ(q)·φ(k), with a function φ of each alone? Take φ(x) = elu(x) + 1,
+# that is x + 1 above 0 and eˣ below: never negative. With d = 1, q = 1, keys 0 and 2, values 10 and 20:
 #
 # ```
 # φ(q) = 2     φ(k) = 1, 3        one by one:    (2*1 * 10 + 2*3 * 20) / (2*1 + 2*3) = 140 / 8 = 17.5
 #                                 keys first:    2 * (1*10 + 3*20) / (2 * (1 + 3)) = 2 * 70 / (2 * 4)
 # ```
 #
-# (With softmax it would be 18.81: it is another attention, not a faster way to the same.) The 70 and the 4
-# are sums over the keys, *the same for every query*. In matrices it is only where the brackets stand:
+# (With softmax it would be 18.81: it is another attention, not a faster way to the same.) The 70 and the
+# 4 are sums over the keys, *the same for every query*. In matrices it is only where the brackets stand:
 #
 # $$ (\varphi(Q)\, \varphi(K)^{T})\, V \;=\; \varphi(Q)\, (\varphi(K)^{T} V) $$
 #
-# The left has T x T numbers in the middle, the right d x v. And the divisor is the same thing again, with 1
-# for every value. So a column of ones is put beside the values: what comes out in it is the divisor
+# The left has T x T numbers in the middle, the right d x v. And the divisor is the same thing again, with
+# 1 for every value. So a column of ones is put beside the values: what comes out in it is the divisor
 # (given).
 #
 # Causal, query i may use only the sum up to key i, another one for each query: a running sum, d x v each.
-# To keep all T of them would be too much, so go in blocks: within a block every query with every key of the
-# block, and those above the diagonal made 0 by `tril`; to that add what the query makes of all *earlier*
-# blocks, whose sum is at hand:
+# To keep all T of them would be too much, so go in blocks: within a block every query with every key of
+# the block, and those above the diagonal made 0 by `tril`; to that add what the query makes of all
+# *earlier* blocks, whose sum is at hand:
 #
 # ```
 # block 2 of queries:     tril(Q₂ K₂ᵀ) V₂  +  Q₂ · seen          seen = K₀ᵀ V₀ + K₁ᵀ V₁
 # afterwards:             seen = seen + K₂ᵀ V₂
 # ```
 #
-# Yours: `out`, (..., T, v + 1), without and with is_causal. You have q, k and v: the features, and the values
-# with their ones. `for some_q, some_k, some_v in blocks` goes through them block by block. `seen` begins as the
-# product of no keys and no values: zeros, (..., d, v + 1). These are tensors, so write into none of them (no
-# `+=`); collect what the blocks give in a list and join them with `cat(list, -2)`.
+# Yours: `out`, (..., T, v + 1), without and with is_causal. You have q, k and v: the features, and the
+# values with their ones. `for some_q, some_k, some_v in blocks` goes through them block by block. `seen`
+# begins as the product of no keys and no values: zeros, (..., d, v + 1). These are tensors, so write into
+# none of them (no `+=`); collect what the blocks give in a list and join them with `cat(list, -2)`.
 
 # %%
 #| export nn.efficient_attention
@@ -1263,8 +1223,8 @@ def linear_attention(query, key, value, is_causal=False, feature=elu_plus_one, e
     """
     check_attention(query, key, value, None)
     if is_causal and query.shape[-2] != key.shape[-2]:
-        raise RuntimeError(f"linear_attention got {query.shape[-2]} queries and {key.shape[-2]} keys: causal, "
-                           "they must be of the same places.")
+        raise RuntimeError(f"linear_attention got {query.shape[-2]} queries and {key.shape[-2]} keys: "
+                           "causal, they must be of the same places.")
     q, k, v = feature(query), feature(key), cat([value, ones_like(value[..., :1])], -1)
     blocks = zip(*[x.split(block, -2) for x in (q, k, v)])
     seen = k[..., :0, :].swapaxes(-1, -2) @ v[..., :0, :]
@@ -1302,7 +1262,7 @@ class TestLinearAttention:
         "q = 1, keys 0 and 2, values 10 and 20: 140 / 8"
         inputs = [Tensor(np.array(x)) for x in ([[1.]], [[0.], [2.]], [[10.], [20.]])]
         expect(linear_attention(*inputs, eps=0), [[17.5]],
-               why="18.33: q and k are features already, and elu + 1 was taken once more")
+               why="16.67: q and k are features already, and elu + 1 was taken once more")
 
     def test_table(self):
         "It is what the table of all pairs gives, for two heads of seven places"
@@ -1341,11 +1301,11 @@ class TestLinearAttention:
             check_gradient(lambda q, k, v, c=is_causal: linear_attention(q, k, v, c, block=2), *three(5, 3))
 
     def test_memory(self):
-        "At 4,096 places a table of all pairs would be 64 megabytes; less than 16 are used"
+        "At 4,096 places a table of all pairs would be 64 megabytes; less than 8 are used"
         x = Tensor(np.ones((4096, 16), "float32"))
         for is_causal in False, True:
-            assert peak_bytes(linear_attention, x, x, x, is_causal) < 16e6, \
-                "more than 16 MB: keys and values must meet first, and causal in blocks"
+            assert peak_bytes(linear_attention, x, x, x, is_causal) < 8e6, \
+                "more than 8 MB: keys and values must meet first, and causal in blocks"
 
     def test_empty(self):
         "No places: no results, causal or not"
@@ -1357,9 +1317,9 @@ run_tests(TestLinearAttention)
 
 # %% [markdown]
 # Between the two lies a third way: softmax, but only for some of the pairs. In a *sliding window* each
-# query sees the keys at most w places away, T · (2w + 1) pairs; a few chosen tokens see all and are seen by
-# all (Longformer), and BigBird adds some pairs at random. `sparse_dev.py` has both, each with a function
-# that draws its mask:
+# query sees the keys at most w places away, T · (2w + 1) pairs; a few chosen tokens see all and are seen
+# by all (Longformer), and BigBird adds some pairs at random. `sparse_dev.py` has both, each with a
+# function that draws its mask:
 #
 # ```python
 # sliding_window_attention(query, key, value, window=64, global_tokens=[0])
@@ -1368,9 +1328,9 @@ run_tests(TestLinearAttention)
 #
 # ## Measure: memory against length
 #
-# Two heads of 32, causal, forward and backward, at 512, 1,024, 2,048 and 4,096 places. By how much does the
-# peak grow when T doubles: dense, in tiles, linear? And how much time does each take at 2,048, dense being
-# 1?
+# Two heads of 32, causal, forward and backward, at 512, 1,024, 2,048 and 4,096 places. By how much does
+# the peak grow when T doubles: dense, in tiles, linear? And how much time does each take at 2,048, dense
+# being 1?
 
 # %%
 guess_of_memory = None             # the factor when T doubles, for dense, tiled, linear: (2, 2, 2)?

@@ -9,7 +9,6 @@
 
 # %%
 import math
-from typing import Protocol
 
 from tinytorch.core.creation import rand
 from tinytorch.core.ops import broadcast_shape
@@ -41,15 +40,16 @@ def check_attention(query, key, value, mask, dropout_p=0.0):
 
 
 def drawn_to_keep(p, query, key):
-    """What dropout multiplies the weights (..., T, S) with: 0 with probability p, else 1 / (1 - p)."""
+    """What dropout multiplies the weights (..., T, S) with: 0 with probability p, else 1 / (1 - p).
+
+    None if p is 0.
+    """
+    if not p:
+        return None
     lead = broadcast_shape(query.shape[:-2], key.shape[:-2])
-    drawn = rand(*lead, query.shape[-2], key.shape[-2], dtype=query.dtype, device=query.device)
+    drawn = rand(*lead, query.shape[-2], key.shape[-2], device=query.device)
     return (drawn >= p).to(query.dtype) * (1 / (1 - p) if p < 1 else 0.0)
 
-
-# %% [markdown]
-# A mask of bools and one of floats are one of floats. And what a layer may be called with: `layer(x)`,
-# `layer(x, mask)`, `layer(query, key, value, mask)`.
 
 # %%
 #| export
@@ -61,27 +61,6 @@ def merged_mask(mask, may):
     if mask is None or may is None:
         return may if mask is None else mask
     return mask & may if mask.dtype.kind == "b" else mask.masked_fill(~may, -math.inf)
-
-
-def sorted_out(query, key, value, mask, bias=None):
-    """(query, key, value, mask) of a layer's call: what was left out, and a mask for (B, H, T, S)."""
-    if value is None:
-        if mask is not None and key is not None:
-            raise ValueError("MultiHeadAttention got a key and a mask, and no value. Give key and value, or "
-                             "neither.")
-        key, value, mask = query, query, mask if key is None else key
-    key = query if key is None else key
-    for name, x in ("query", query), ("key", key), ("value", value):
-        if x.ndim != 3:
-            raise RuntimeError(f"MultiHeadAttention: {name} has the shape {x.shape}; it must be "
-                               "(B, T, d_model). A single sequence is a batch of one: x.unsqueeze(0).")
-    if mask is not None and mask.dtype.kind in "iu":
-        mask = mask != 0
-    if mask is not None and mask.ndim == 3:
-        mask = mask.unsqueeze(1)
-    if bias is not None:
-        mask = bias + mask if mask is not None and mask.dtype.kind == "f" else merged_mask(bias, mask)
-    return query, key, value, mask
 
 
 # %% [markdown]
@@ -107,7 +86,7 @@ def grouped(query, key, value, mask):
 
 def ungrouped(x):
     """(..., G, H/G, T, d) as (..., H, T, d)."""
-    return x.reshape(*x.shape[:-4], x.shape[-4] * x.shape[-3], *x.shape[-2:])
+    return None if x is None else x.reshape(*x.shape[:-4], x.shape[-4] * x.shape[-3], *x.shape[-2:])
 
 
 # %% [markdown]
@@ -126,21 +105,3 @@ def attention_gradients(g, out, weights, query, key, value, scale, keep):
     scores -= (g * out).sum(-1, keepdims=True)
     scores *= weights
     return (scores @ key) * scale, scores.swapaxes(-1, -2) @ (query * scale), scores
-
-
-# %% [markdown]
-# What is known of earlier places when a model writes token by token need not be computed again.
-# `MultiHeadAttention` takes any object that can do this; module 15 builds one.
-
-# %%
-#| export
-class AttentionCache(Protocol):
-    """Keys and values of the places seen so far, for each layer of a model."""
-    def length(self, layer=0):
-        """How many places are held for this layer: the offset of the next one."""
-    def update(self, layer, key, value):
-        """Add those of new places, (B, heads, T, head_dim); returns (key, value) of all places so far."""
-    def cross(self, layer, make):
-        """The (key, value) that `make()` gave at the first call for this layer: those of another sequence."""
-    def reorder(self, index):
-        """Row i of the batch becomes what row index[i] was, in every layer: beams are kept or dropped."""

@@ -26,9 +26,9 @@ def check_alike(name, query, key, value, **sizes):
     if query.shape[-2] != key.shape[-2]:
         raise RuntimeError(f"{name} got {query.shape[-2]} queries and {key.shape[-2]} keys: who is near "
                            "whom is known only if both are of the same places.")
-    for size, (value, least) in sizes.items():
-        if not isinstance(value, (int, np.integer)) or value < least:
-            raise RuntimeError(f"{name}: {size}={value!r}: it must be a whole number of at least {least}.")
+    for size, (n, least) in sizes.items():
+        if not isinstance(n, (int, np.integer)) or n < least:
+            raise RuntimeError(f"{name}: {size}={n!r}: it must be a whole number of at least {least}.")
 
 
 # %% [markdown]

@@ -1,4 +1,7 @@
 """Special tokens, pairs, truncation, padding, and what a batch is."""
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -193,6 +196,13 @@ def test_tokens_and_ids(bert):
     bert.get_vocab()["cat"] = 99
     assert "cat" not in bert.vocab and repr(bert) == "WordPieceTokenizer(vocab_size=12)"
     assert issubclass(WordPieceTokenizer, Tokenizer)
+
+
+def test_copies(bert, gpt):
+    for tokenizer in bert, gpt.train("the dog and the man", 262):
+        for other in copy.deepcopy(tokenizer), pickle.loads(pickle.dumps(tokenizer)):
+            assert other.encode("the dog!") == tokenizer.encode("the dog!")
+            assert other.vocab is not tokenizer.vocab
 
 
 @pytest.mark.parametrize("vocab, error, said", [

@@ -76,7 +76,8 @@ def test_digits(tmp_path):
     steps = [{"type": "Digits", "individual_digits": True}, BYTE_LEVEL]
     both = {"type": "Sequence", "pretokenizers": steps}
     assert read_files(put(tmp_path, tokenizer__json=changed(GPT2, "pre_tokenizer", both))).options["digits"]
-    for wrong in steps[::-1], steps[:1], [{"type": "Digits", "individual_digits": False}, BYTE_LEVEL]:
+    for wrong in (steps[::-1], steps[:1], [{"type": "Digits", "individual_digits": False}, BYTE_LEVEL],
+                  [steps[0], {**BYTE_LEVEL, "add_prefix_space": True}]):
         data = changed(GPT2, "pre_tokenizer", {"type": "Sequence", "pretokenizers": wrong})
         with pytest.raises(ValueError, match="pre_tokenizer"):
             read_files(put(tmp_path, tokenizer__json=data))
@@ -288,12 +289,28 @@ def test_what_lies_in_the_folder(tmp_path):
     assert (tmp_path / "a" / "vocab.txt").read_text(encoding="utf-8") == "\n".join(PIECES) + "\n"
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == [
         "special_tokens_map.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
-    for extra in {"line\nbreak": 7}, {"hole": 9}:
-        files.vocab = {**files.vocab, **extra}
-        write_files(tmp_path / "b", files)
-        assert not (tmp_path / "b" / "vocab.txt").exists()
-        assert read_files(tmp_path / "b").vocab == files.vocab
-        files.vocab = {piece: i for i, piece in enumerate(PIECES)}
+
+
+@pytest.mark.parametrize("change", [
+    {"vocab": {"[UNK]": 0, "line\nbreak": 1}}, {"vocab": {"[UNK]": 0, "hole": 2}},
+    {"options": {**WORDPIECE_OPTIONS, "clean": False}}, {"options": {**WORDPIECE_OPTIONS, "prefix": "@@"}},
+    {"options": {**WORDPIECE_OPTIONS, "max_input_chars_per_word": 9}},
+    {"template": {"single": [("$A", 0), ("[UNK]", 0)], "pair": [("$A", 0), ("$B", 1)]}}])
+def test_what_vocab_txt_cannot_say(tmp_path, change):
+    """Then it is not written, and tokenizer.json says it"""
+    files = TokenizerFiles("WordPiece", **{"vocab": {"[UNK]": 0}, "roles": {"unk_token": "[UNK]"},
+                                           "options": {**WORDPIECE_OPTIONS}, **change})
+    write_files(tmp_path, files)
+    assert not (tmp_path / "vocab.txt").exists() and read_files(tmp_path) == files
+
+
+@pytest.mark.parametrize("change", [
+    {"options": {**BPE_OPTIONS, "digits": True}},
+    {"template": {"single": [("$A", 0), ("a", 0)], "pair": [("$A", 0), ("$B", 1)]}}])
+def test_what_merges_txt_cannot_say(tmp_path, change):
+    files = TokenizerFiles("BPE", VOCAB, MERGES, **{"options": {**BPE_OPTIONS}, **change})
+    write_files(tmp_path, files)
+    assert not (tmp_path / "merges.txt").exists() and read_files(tmp_path) == files
 
 
 def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch):

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from tinytorch.text import ByteBPETokenizer, CharTokenizer, WordPieceTokenizer, from_pretrained
 
-PIECES = "[PAD] [UNK] [CLS] [SEP] [MASK] un unaff ##or ##ord ##able ab b ##b . , ? ' don t zoe 東 ##京".split()
+PIECES = """[PAD] [UNK] [CLS] [SEP] [MASK] un unaff ##or ##ord ##able ab b ##b . , ? ' don t zoe
+    東 ##京""".split()
 
 
 # ---- letters ----
@@ -21,7 +22,7 @@ def test_letters_by_hand():
 
 
 def test_letters_of_several_texts():
-    assert CharTokenizer().train(iter(["ba", "\n"])).tokens == {0: "[UNK]", 1: "[PAD]", 2: "\n", 3: "a", 4: "b"}
+    assert list(CharTokenizer().train(iter(["ba", "\n"])).vocab) == ["[UNK]", "[PAD]", "\n", "a", "b"]
     assert len(CharTokenizer().train([])) == 2
     with pytest.raises(TypeError, match="bytes"):
         CharTokenizer().train([b"ab"])
@@ -50,7 +51,8 @@ def test_a_text():
     assert bert.tokenize("東京") == ["東", "[UNK]"]
     assert WordPieceTokenizer(PIECES, chinese=False).tokenize("東京") == ["東", "##京"]
     assert WordPieceTokenizer(PIECES, lowercase=False).tokenize("un Un") == ["un", "[UNK]"]
-    assert bert.decode(bert.encode("don't unaffordable .b", add_special_tokens=False)) == "don ' t unaffordable. b"
+    ids = bert.encode("don't unaffordable .b", add_special_tokens=False)
+    assert bert.decode(ids) == "don ' t unaffordable. b"
     assert bert.decode([]) == "" and bert.decode([12]) == "##b"
 
 

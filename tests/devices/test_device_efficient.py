@@ -1,4 +1,4 @@
-"""Attention in tiles, of windows and blocks, and linear, on a device: the CPU's numbers, and nothing crosses over."""
+"""Attention in tiles, windows, blocks, and linear, on a device: the CPU's numbers, nothing crosses over."""
 import numpy as np
 import pytest
 

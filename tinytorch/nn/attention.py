@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 174f14eed4af595908cab8e888e90490914368b1aadabc9cf186c49396f693bf  body sha256 05d2865bbf55506898b90d07e112512fd182beab2d9874428a4baf492e2519f6  # noqa: E501
+# source sha256 f9f0e7d35c1f596be2259adf3b5910cbb1224369205eaba2a6cb3c16315f5312  body sha256 c06d9a75ae7886c638f63f82c11f83ff6f1ca7d5480e42f8d5fd603376851ab7  # noqa: E501
 """nn.attention: built in module 12_attention."""
 
 import numpy as np
@@ -14,12 +14,10 @@ from tinytorch.nn.attention_parts import (
     drawn_to_keep,
     grouped,
     merged_mask,
-    sorted_out,
     ungrouped,
 )
 from tinytorch.nn.floats import floats_only
-from tinytorch.nn.layers import Linear
-from tinytorch.nn.module import Module
+from tinytorch.nn.heads import HeadsBase, sorted_out
 
 __all__ = [
     "MultiHeadAttention", "attend", "attention", "causal_mask", "combine_masks", "join_heads",
@@ -136,18 +134,12 @@ def attend(query, key, value, mask=None, dropout_p=0.0, is_causal=False, scale=N
     if is_causal:
         mask = merged_mask(mask, causal_mask(query.shape[-2], key.shape[-2], device=query.device))
     gqa = enable_gqa and query.shape[-3] != key.shape[-3]
-    if gqa:
-        query, key, value, mask = grouped(query, key, value, mask)
-    if not query.shape[-1]:                            # vectors of no numbers are all alike
-        scale = 0.0
-    keep = drawn_to_keep(dropout_p, query, key) if dropout_p else None
-    if need_weights:
-        out, weights = attention.forward(query, key, value, mask, keep, scale=scale)
-    else:
-        out, weights = attention(query, key, value, mask, keep, scale=scale), None
-    if gqa:
-        out, weights = [x if x is None else ungrouped(x) for x in (out, weights)]
-    return out, weights
+    q, k, v, mask = grouped(query, key, value, mask) if gqa else (query, key, value, mask)
+    inputs = q, k, v, mask, drawn_to_keep(dropout_p, q, k)
+    scale = scale if q.shape[-1] else 0.0              # vectors of no numbers are all alike
+    found = (attention.forward(*inputs, scale=scale) if need_weights
+             else (attention(*inputs, scale=scale), None))
+    return tuple([ungrouped(x) for x in found]) if gqa else found
 
 
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False,
@@ -179,7 +171,7 @@ def join_heads(x):
     return x.transpose(1, 2).reshape(b, t, h * d)
 
 
-class MultiHeadAttention(Module):
+class MultiHeadAttention(HeadsBase):
     """Attention in num_heads heads: called with (query, key, value, mask), gives (output, weights).
 
     d_model: how long the vectors are. head_dim: how long a head's are, d_model / num_heads if not given.
@@ -187,43 +179,11 @@ class MultiHeadAttention(Module):
     queries and keys, or None. Raises ValueError if the numbers do not fit. arXiv:1706.03762; grouped
     queries: arXiv:2305.13245.
 
-    >>> layer = MultiHeadAttention(d_model=8, num_heads=2)
-    >>> out, weights = layer(x, x, x, causal_mask(5))        # x: (B, 5, 8)
-    >>> out.shape, weights.shape                             # (B, T, d_model), (B, H, T, S)
+    >>> out, weights = MultiHeadAttention(d_model=8, num_heads=2)(randn(3, 5, 8), causal_mask(5))
+    >>> out.shape, weights.shape
+    ((3, 5, 8), (3, 2, 5, 5))
     """
-    def __init__(self, d_model, num_heads, dropout=0.0, bias=True, head_dim=None, num_kv_heads=None,
-                 rotary=None, device=None, dtype=None):
-        super().__init__()
-        groups = num_heads if num_kv_heads is None else num_kv_heads
-        if num_heads < 1 or groups < 1 or num_heads % groups or head_dim is None and d_model % num_heads:
-            raise ValueError(f"MultiHeadAttention(d_model={d_model}, num_heads={num_heads}, num_kv_heads="
-                             f"{groups}): d_model must be a multiple of num_heads (or give head_dim), and "
-                             "num_heads one of num_kv_heads.")
-        self.d_model, self.num_heads, self.num_kv_heads = d_model, num_heads, groups
-        self.head_dim = d_model // num_heads if head_dim is None else head_dim
-        self.dropout, self.rotary = dropout, rotary
-        self.q_proj = Linear(d_model, num_heads * self.head_dim, bias, device, dtype)
-        self.k_proj = Linear(d_model, groups * self.head_dim, bias, device, dtype)
-        self.v_proj = Linear(d_model, groups * self.head_dim, bias, device, dtype)
-        self.out_proj = Linear(num_heads * self.head_dim, d_model, bias, device, dtype)
-
-    def heads(self, query, key, value, cache=None, layer=0):
-        """(q, k, v) for `attend`, with all places that the cache knows: see `AttentionCache`."""
-        def keys_and_values():
-            return (split_heads(self.k_proj(key), self.num_kv_heads),
-                    split_heads(self.v_proj(value), self.num_kv_heads))
-
-        q = split_heads(self.q_proj(query), self.num_heads)
-        if key is not query:                           # another sequence: it is all there, and has no offset
-            k, v = keys_and_values() if cache is None else cache.cross(layer, keys_and_values)
-            return q, k, v
-        k, v = keys_and_values()
-        if self.rotary is not None:
-            offset = 0 if cache is None else cache.length(layer)
-            q, k = self.rotary(q, offset), self.rotary(k, offset)
-        if cache is not None:
-            k, v = cache.update(layer, k, v)
-        return q, k, v
+    split = staticmethod(split_heads)                  # for `heads`
 
     def forward(self, query, key=None, value=None, mask=None, cache=None, layer=0, bias=None,
                 need_weights=True):
@@ -239,6 +199,3 @@ class MultiHeadAttention(Module):
         out, weights = attend(q, k, v, mask, self.dropout if self.training else 0.0, enable_gqa=True,
                               need_weights=need_weights)
         return self.out_proj(join_heads(out)), weights
-
-    def extra_repr(self):
-        return f"num_heads={self.num_heads}, head_dim={self.head_dim}, dropout={self.dropout}"

@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 174f14eed4af595908cab8e888e90490914368b1aadabc9cf186c49396f693bf  body sha256 d40f90f0b16a048b9a77498010bc94ccfcc4bd52eaeb2c7ff6d121fa260367f6  # noqa: E501
+# source sha256 f9f0e7d35c1f596be2259adf3b5910cbb1224369205eaba2a6cb3c16315f5312  body sha256 4e58e005ecd243f64d87133fa0449180922a2725c1484c0b216d188be472fac7  # noqa: E501
 """nn.efficient_attention: built in module 12_attention."""
 
 import numpy as np
@@ -81,8 +81,8 @@ def linear_attention(query, key, value, is_causal=False, feature=elu_plus_one, e
     """
     check_attention(query, key, value, None)
     if is_causal and query.shape[-2] != key.shape[-2]:
-        raise RuntimeError(f"linear_attention got {query.shape[-2]} queries and {key.shape[-2]} keys: causal, "
-                           "they must be of the same places.")
+        raise RuntimeError(f"linear_attention got {query.shape[-2]} queries and {key.shape[-2]} keys: "
+                           "causal, they must be of the same places.")
     q, k, v = feature(query), feature(key), cat([value, ones_like(value[..., :1])], -1)
     blocks = zip(*[x.split(block, -2) for x in (q, k, v)])
     seen = k[..., :0, :].swapaxes(-1, -2) @ v[..., :0, :]

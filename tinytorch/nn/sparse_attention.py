@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/sparse_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 e81f9d2cb5ca6f5153515413236232a0c648aceae87843e58f204a5d1bc2157b  body sha256 e9d811af8c9012a10c056e5495038b24c3f627ce419d7d4266062c2cd5333513  # noqa: E501
+# source sha256 72b3c785709d9364f4b5aa1c4b1d702a2e3c39c9bc983085fb0b16809c3ef673  body sha256 508a00ab54d34160ce93940703f00c78350d58b09bf50e2d869ed7c13e7fc42d  # noqa: E501
 """nn.sparse_attention: built in module 12_attention."""
 
 import numpy as np
@@ -22,9 +22,9 @@ def check_alike(name, query, key, value, **sizes):
     if query.shape[-2] != key.shape[-2]:
         raise RuntimeError(f"{name} got {query.shape[-2]} queries and {key.shape[-2]} keys: who is near "
                            "whom is known only if both are of the same places.")
-    for size, (value, least) in sizes.items():
-        if not isinstance(value, (int, np.integer)) or value < least:
-            raise RuntimeError(f"{name}: {size}={value!r}: it must be a whole number of at least {least}.")
+    for size, (n, least) in sizes.items():
+        if not isinstance(n, (int, np.integer)) or n < least:
+            raise RuntimeError(f"{name}: {size}={n!r}: it must be a whole number of at least {least}.")
 
 
 def attend_in_blocks(query, key, value, block, columns, mask, scale):

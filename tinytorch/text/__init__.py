@@ -3,6 +3,7 @@
 from tinytorch._faces import face
 
 __getattr__, __dir__, __all__ = face(__name__, {
+    "text.added_tokens": "AddedToken",
     "text.base": "BatchEncoding",
     "text.batching": "Tokenizer pad_batch",
     "text.bpe": "ByteBPETokenizer",

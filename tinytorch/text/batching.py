@@ -1,5 +1,5 @@
 # Generated from modules/10_tokenization/tokenization_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 34b81fbb022077a5b973eca435a3c5ef587445fc95db17f708caf68522667428  body sha256 067a44baca0f7802956877649aca3008e6ae5de6ddfe98145c4d6b2849cff61b  # noqa: E501
+# source sha256 30e899fe4e1c4efe51f01f338113f1571b9d799eaa71408a63bcd015067ab646  body sha256 067a44baca0f7802956877649aca3008e6ae5de6ddfe98145c4d6b2849cff61b  # noqa: E501
 """text.batching: built in module 10_tokenization."""
 
 import numpy as np

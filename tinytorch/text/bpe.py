@@ -1,5 +1,5 @@
 # Generated from modules/10_tokenization/tokenization_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 34b81fbb022077a5b973eca435a3c5ef587445fc95db17f708caf68522667428  body sha256 537cf5dac9ed3a382318b78a9a7c2375070e04b1f2d92eb0d105daca2df8eabe  # noqa: E501
+# source sha256 30e899fe4e1c4efe51f01f338113f1571b9d799eaa71408a63bcd015067ab646  body sha256 f5e3af22ca6232950ca9dfccc91d91b2a038af0b64369c5b17a068484850bc4c  # noqa: E501
 """text.bpe: built in module 10_tokenization."""
 
 import math
@@ -98,7 +98,7 @@ class ByteBPETokenizer(Tokenizer):
         return new
 
     def words_of(self, text):
-        blank = " " if self.add_prefix_space and text and not text[0].isspace() else ""
+        blank = " " if self.add_prefix_space and text and text[0] != " " else ""
         return split_words(blank + text, self.digits)
 
     def encode_text(self, text):
@@ -124,7 +124,6 @@ class ByteBPETokenizer(Tokenizer):
         >>> [tokenizer.tokens[i] for i in tokenizer.encode_word([tokenizer.vocab[c] for c in "sing"])]
         ['s', 'ing']
         """
-        ids = list(ids)
         while len(ids) > 1:
             best = min(zip(ids, ids[1:]), key=lambda pair: self.ranks.get(pair, NEVER)[0])
             if best not in self.ranks:
@@ -136,7 +135,8 @@ class ByteBPETokenizer(Tokenizer):
         """The bytes of the token with this id."""
         if i not in self._bytes:
             token = self.tokens[i]
-            self._bytes[i] = token.encode() if token in self.all_special_tokens else unwritten(token)
+            whole = token in self.added or token in self.all_special_tokens
+            self._bytes[i] = token.encode() if whole else unwritten(token)
         return self._bytes[i]
 
     def decode_ids(self, ids):

@@ -1,5 +1,5 @@
 # Generated from modules/10_tokenization/hf_files_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 6d2bb2438826a6cd48ae89730f9c4add44af176c09b26b55a394c1937a5c8c09  body sha256 85b2bb51221ae3c4551804163cc4c4bd9b7c0461e1287e30643543bd9f95270a  # noqa: E501
+# source sha256 a6522fa7eb1413167e4f1108d12b1115eecdd66cb2233b0e844fe9c2dbf2362e  body sha256 94a9b96ab4641e48f21a924c931fdacf918d19aa9cba45e82e819852fdc3f23e  # noqa: E501
 """text.hf_files: built in module 10_tokenization."""
 
 import json
@@ -192,7 +192,8 @@ def read_bpe(data, path):
     only_types(data, path, "decoder", "decoders", [["ByteLevel"], []])
     only_types(data, path, "pre_tokenizer", "pretokenizers", [["ByteLevel"], ["Digits", "ByteLevel"]])
     *digits, byte_level = parts(data["pre_tokenizer"], "pretokenizers")
-    only(byte_level, f"{path}: pre_tokenizer", any="type add_prefix_space trim_offsets", use_regex=(True,))
+    only(byte_level, f"{path}: pre_tokenizer", any="type trim_offsets", use_regex=(True,),
+         add_prefix_space=(False,) if digits else (False, True))       # each digit would get a blank
     for step in digits:
         only(step, f"{path}: pre_tokenizer", any="type", individual_digits=(True,))
     return {"add_prefix_space": byte_level["add_prefix_space"], "digits": bool(digits)}

@@ -1,16 +1,16 @@
 # Generated from modules/10_tokenization/hf_writing_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 3f6477cb6450c355834f46c3c513793de16647010b708563babb02e71bb6d5e6  body sha256 1d98e24c250aaa4b95d26a898bd940fb2ecefb553849695302c4d882420aa85a  # noqa: E501
+# source sha256 17748caa7fbc77aa93d75915d6084bf93b84c223a6bd758e64bedcf0e97ea33f  body sha256 e65c8a5a67bca6ac2180996c3cc3ce5154b2c72d3bd87c2eac0d8c085ea5c0ec  # noqa: E501
 """text.hf_writing: built in module 10_tokenization."""
 
 import json
 import os
 from dataclasses import asdict
 
-from tinytorch.text.hf_files import CHARACTERS
+from tinytorch.text.hf_files import BPE_OPTIONS, CHARACTERS, WORDPIECE_OPTIONS, framed_by
 from tinytorch.training.packing import name_beside
 
 __all__ = [
-    "STEPS", "bpe_steps", "character_steps", "config_of", "json_text", "post_processor",
+    "STEPS", "bpe_steps", "character_steps", "config_of", "json_text", "plain", "post_processor",
     "tokenizer_json", "wordpiece_steps", "write_files", "write_text",
 ]
 
@@ -18,22 +18,31 @@ __all__ = [
 def write_files(folder, files):
     """Write a TokenizerFiles into `folder`, which is made if it is not there, for `read_files` and others.
 
-    vocab.txt is left out where it could not say the same: ids with holes, or a line break in a token.
+    The older files are left out where they could not say the same.
     """
     texts = {"tokenizer.json": json_text(tokenizer_json(files), indent=2),
              "tokenizer_config.json": json_text(config_of(files), indent=2),
              "special_tokens_map.json": json_text(files.roles, indent=2)}
     tokens = sorted(files.vocab, key=files.vocab.get)
-    if files.kind == "BPE":
+    if files.kind == "BPE" and plain(files, "digits"):
         texts["vocab.json"] = json_text({token: files.vocab[token] for token in tokens})
         texts["merges.txt"] = "\n".join(["#version: 0.2", *map(" ".join, files.merges)]) + "\n"
-    if (files.kind == "WordPiece" and files.vocab[tokens[-1]] == len(tokens) - 1
-            and not any({"\n", "\r"} & {*token} for token in tokens)):
-        texts["vocab.txt"] = "\n".join(tokens) + "\n"
+    if files.kind == "WordPiece" and plain(files, "clean", "prefix", "max_input_chars_per_word"):
+        lines = "\n".join(tokens) + "\n"
+        if files.vocab[tokens[-1]] == len(tokens) - 1 == lines.count("\n") - 1 and "\r" not in lines:
+            texts["vocab.txt"] = lines
     folder = os.path.expanduser(os.fspath(folder))
     os.makedirs(folder, exist_ok=True)
     for name, text in texts.items():
         write_text(os.path.join(folder, name), text)
+
+
+def plain(files, *options):
+    """True if what no older file can say, these options and the template, is as it usually is."""
+    usual = {**BPE_OPTIONS, **WORDPIECE_OPTIONS}
+    cls, sep = files.roles.get("cls_token"), files.roles.get("sep_token")
+    template = None if None in (cls, sep) else framed_by(cls, sep, files.kind)
+    return files.template == template and all(files.options[name] == usual[name] for name in options)
 
 
 def json_text(data, indent=None): return json.dumps(data, ensure_ascii=False, indent=indent) + "\n"

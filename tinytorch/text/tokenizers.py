@@ -1,5 +1,5 @@
 # Generated from modules/10_tokenization/tokenization_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 34b81fbb022077a5b973eca435a3c5ef587445fc95db17f708caf68522667428  body sha256 a2c843cc1ab7b2151c22ef5f650d147c0024de1b3868090817dbca09fa68a3e1  # noqa: E501
+# source sha256 30e899fe4e1c4efe51f01f338113f1571b9d799eaa71408a63bcd015067ab646  body sha256 a2c843cc1ab7b2151c22ef5f650d147c0024de1b3868090817dbca09fa68a3e1  # noqa: E501
 """text.tokenizers: built in module 10_tokenization."""
 
 from tinytorch.text.base import check_text
