@@ -235,10 +235,10 @@ run_tests(TestLstmStep)
 # [1, 1]       1        0.7071      0.4011       60
 # ```
 #
-# (The √2 is the root of the vectors' length; why, comes in exercise 6.) Word 1 is as near as word 19: one
-# product, whatever the distance. And all words can ask at once: the queries are the rows of a matrix Q,
-# the keys those of K, the values those of V, and all of it is two matrix products with a softmax between
-# them.
+# (The 2 in √2 is how many numbers a vector has; why the root, comes in exercise 6.) Word 1 is as near as
+# word 19: one product, whatever the distance. And all words can ask at once: the queries are the rows of
+# a matrix Q, the keys those of K, the values those of V, and all of it is two matrix products with a
+# softmax between them.
 #
 # ## Exercise 3: who may look at whom
 #
@@ -611,6 +611,14 @@ class TestAttention:
         assert isinstance(out, tuple) and len(out) == 2, "return two things: (output, weights)"
         return out
 
+    def test_untouched(self):
+        "Queries, keys, values and mask are left as they were"
+        arrays = [x.copy() for x in (self.query, self.key, self.value, np.zeros((1, 3)), np.ones((1, 3)))]
+        before = [x.copy() for x in arrays]
+        self.both(*arrays)
+        for x, old in zip(arrays, before):
+            expect(x, old, why="written in place into an array of the caller")
+
     def test_by_hand(self):
         "The query [1, 0] and three words: weights 0.4011, 0.1978, 0.4011, and 32.03"
         out, weights = self.both(self.query, self.key, self.value)
@@ -660,7 +668,7 @@ class TestAttention:
         expect(k.grad, [[0.169860, 0.], [-0.056095, 0.], [-0.113765, 0.]], tol=1e-5)
 
     def test_gradient(self):
-        "The judge agrees on queries, keys, values and an added mask; twice (given)"
+        "The judge agrees on queries, keys, values and an added mask, and with dropout (given)"
         rng = np.random.default_rng(0)
         args = [rng.normal(size=s) for s in [(2, 3, 4), (2, 5, 4), (2, 5, 2), (3, 5)]]
         check_gradient(attention, *args)
@@ -1416,8 +1424,8 @@ def what_is_left_of_word_one():
 # Attention's grows faster and faster, towards fourfold for twice the words: the table of scores is T by
 # T. For short texts attention is the quicker one, with a few large products instead of T small ones of
 # which each waits for the one before. So it is not true that attention is quicker. Up to a length it is,
-# and where the two cross depends on the machine: here, perhaps, near the end of the list, and on a GPU,
-# which does a large product all at once and waits for a small one just as long, far beyond it.
+# some hundred words perhaps on one core; the more a machine does at once the farther away that is, and on
+# a GPU, which waits for a small product as long as for a large one, it is far off this list.
 #
 # The second is the answer to the opening question. The reader has less than a millionth left. The LSTM
 # keeps a fifth, thanks to a door that it had to learn to leave open, and every further word takes a bit

@@ -135,8 +135,9 @@ class MultiheadAttention(Module):
     end; add_zero_attn: one of zeros. batch_first: (N, T, E) and not (T, N, E). Raises ValueError if num_heads
     does not divide embed_dim.
 
-    >>> layer = MultiheadAttention(8, 2, batch_first=True)
-    >>> out, weights = layer(x, x, x, key_padding_mask=hidden, attn_mask=later)     # x: (N, T, 8)
+    >>> out, weights = MultiheadAttention(8, 2)(ones(5, 3, 8), zeros(6, 3, 8), zeros(6, 3, 8))
+    >>> out.shape, weights.shape
+    ((5, 3, 8), (3, 5, 6))
     """
     def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False,
                  kdim=None, vdim=None, batch_first=False, device=None, dtype=None):

@@ -106,6 +106,19 @@ def test_wordpiece(tmp_path):
     assert files.padding_side == "left"
 
 
+def test_characters(tmp_path):
+    """A CharTokenizer's: each character by itself, and nothing else"""
+    each = {"type": "Split", "pattern": {"Regex": r"[\s\S]"}, "behavior": "Isolated", "invert": False}
+    data = {"added_tokens": [], "pre_tokenizer": each, "decoder": {"type": "Fuse"},
+            "model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "a": 1}}}
+    files = read_files(put(tmp_path, tokenizer__json=data))
+    assert (files.kind, files.options, files.roles) == ("WordLevel", {}, {"unk_token": "?"})
+    wrong = {"pre_tokenizer": {**each, "invert": True}, "decoder": BYTE_LEVEL, "normalizer": each}
+    for key, value in wrong.items():
+        with pytest.raises(ValueError, match=key):
+            read_files(put(tmp_path, tokenizer__json=changed(data, key, value)))
+
+
 def test_template(tmp_path):
     """Any arrangement, in a Sequence too; a special token is known by its token, not by its name"""
     def piece(name, kind): return {"SpecialToken": {"id": name, "type_id": kind}}
@@ -330,7 +343,8 @@ def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch):
     ("a <m> b", {}, ["a ", 0, " b"]), ("a \n<m> b", {"lstrip": True}, ["a", 0, " b"]),
     ("a <m> \tb", {"rstrip": True}, ["a ", 0, "b"]), (" <m> <m> ", {"lstrip": True, "rstrip": True}, [0, 0]),
     ("a<m> <m>b", {"single_word": True}, ["a<m> <m>b"]),
-    ("a <m>, _<m>", {"single_word": True}, ["a ", 0, ", _<m>"]),
+    ("a <m>, _<m>", {"single_word": True}, ["a ", 0, ", _<m>"]), ("<m>_ ", {"single_word": True}, ["<m>_ "]),
+    ("<m>b-", {"single_word": True}, ["<m>b-"]), ("-b<m>", {"single_word": True}, ["-b<m>"]),
     ("\xa0<m>\x1c<m>", {"lstrip": True}, [0, "\x1c", 0])])
 def test_cut_out(text, flags, pieces):
     cut = cut_out(text, [AddedToken("<m>", 0, **flags), AddedToken("", 1)])

@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 f9f0e7d35c1f596be2259adf3b5910cbb1224369205eaba2a6cb3c16315f5312  body sha256 4e58e005ecd243f64d87133fa0449180922a2725c1484c0b216d188be472fac7  # noqa: E501
+# source sha256 7f868172ef5d4aaf192c1d5f310f984a68db94c9e6b71c2666d0a1c9fe26a89c  body sha256 4e58e005ecd243f64d87133fa0449180922a2725c1484c0b216d188be472fac7  # noqa: E501
 """nn.efficient_attention: built in module 12_attention."""
 
 import numpy as np

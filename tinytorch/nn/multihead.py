@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/multihead_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 5529356b4f1c8ef5f0b07215024a49b72accf44997dc24b6d4706fcbf293ae61  body sha256 e2c53742a3e5c583144f4a665e3df3ae3120e0620b7be44c42c6c285b4bb9ffc  # noqa: E501
+# source sha256 a6ca421fb14b51a2eb4cc0bd493d5b7be0c236b11d6051d38258c8f7e00720c7  body sha256 6b4d463fa27739983ac12e550c5c438b1e0d24562ef3172c8dacaefcabd473bc  # noqa: E501
 """nn.multihead: built in module 12_attention."""
 
 import math
@@ -121,8 +121,9 @@ class MultiheadAttention(Module):
     end; add_zero_attn: one of zeros. batch_first: (N, T, E) and not (T, N, E). Raises ValueError if num_heads
     does not divide embed_dim.
 
-    >>> layer = MultiheadAttention(8, 2, batch_first=True)
-    >>> out, weights = layer(x, x, x, key_padding_mask=hidden, attn_mask=later)     # x: (N, T, 8)
+    >>> out, weights = MultiheadAttention(8, 2)(ones(5, 3, 8), zeros(6, 3, 8), zeros(6, 3, 8))
+    >>> out.shape, weights.shape
+    ((5, 3, 8), (3, 5, 6))
     """
     def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False,
                  kdim=None, vdim=None, batch_first=False, device=None, dtype=None):
