@@ -16,7 +16,7 @@ from tinytorch.core.ops import broadcast_shape
 
 # %%
 #| export
-def refuse(message): raise RuntimeError(f"scaled_dot_product_attention: {message}")
+def refuse(message): raise RuntimeError(f"attention: {message}")
 
 
 def check_attention(query, key, value, mask, dropout_p=0.0):

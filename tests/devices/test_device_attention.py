@@ -7,8 +7,8 @@ from tinytorch import nn
 from tinytorch.nn import functional as F
 from tinytorch.nn.attention import attend, attention, causal_mask, combine_masks, masked_softmax, padding_mask
 
+from .alike import close, layer_alike
 from .strict import traffic
-from .test_device_layers import close, made
 
 rng = np.random.default_rng(12)
 Q, K, V = [rng.normal(size=(2, 4, n, 6)).astype("float32") for n in (3, 5, 5)]
@@ -65,21 +65,7 @@ LAYERS = {
 def test_layer(name, device):
     """Output and gradients of input and parameters"""
     make, call = LAYERS[name]
-    x = rng.normal(size=(2, 5, 6)).astype("float32")
-
-    def run(where):
-        layer, leaf = made(make, where), torch.tensor(x, device=where, requires_grad=True)
-        traffic.clear()
-        out = call(layer, leaf)
-        (out * out + out).sum().backward()
-        crossed = traffic.counts()
-        return [out.detach(), leaf.grad, *[p.grad for p in layer.parameters()]], crossed
-
-    expected, _ = run("cpu")
-    got, (to_host, to_device, _) = run(device)
-    assert len(got) == len(expected) and (to_host, to_device) == (0, 0)
-    for g, e in zip(got, expected):
-        close(g, e)
+    layer_alike(make, rng.normal(size=(2, 5, 6)).astype("float32"), device, call)
 
 
 def test_dropped_on_the_device(device):

@@ -6,6 +6,7 @@ import tinytorch as torch
 from tinytorch import nn, optim
 from tinytorch.nn import functional as F
 
+from .alike import close, layer_alike, made
 from .strict import assert_there, same, traffic
 
 rng = np.random.default_rng(3)
@@ -47,35 +48,10 @@ OPTIMISERS = {
 }
 
 
-def made(make, where):
-    """The same module on a device: drawn on the CPU from one seed, then moved."""
-    torch.manual_seed(0)
-    return make().to(where)
-
-
-def close(got, expected):
-    assert_there(got, "cuda")
-    np.testing.assert_allclose(got.numpy(force=True), expected.numpy(force=True), rtol=2e-5,
-                               atol=1e-6)
-
-
 @pytest.mark.parametrize("name", LAYERS)
 def test_layer(name, device):
     """Output and gradients of input and parameters"""
-    def run(where):
-        layer, x = made(LAYERS[name], where), torch.tensor(X, device=where, requires_grad=True)
-        traffic.clear()
-        out = layer(x)
-        (out * out + out).sum().backward()
-        crossed = traffic.counts()
-        return [out.detach(), x.grad, *[p.grad for p in layer.parameters()]], crossed
-
-    expected, _ = run("cpu")
-    got, crossed = run(device)
-    assert len(got) == len(expected)
-    for g, e in zip(got, expected):
-        close(g, e)
-    assert crossed == (0, 0, 0)
+    layer_alike(LAYERS[name], X, device, may_wait=False)
 
 
 @pytest.mark.parametrize("name", LOSSES)

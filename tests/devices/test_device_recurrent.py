@@ -6,8 +6,8 @@ import tinytorch as torch
 from tinytorch import nn
 from tinytorch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
+from .alike import close, made
 from .strict import assert_there, traffic
-from .test_device_layers import close, made
 
 X = np.random.default_rng(4).normal(size=(5, 3, 6)).astype("float32")
 LENGTHS = [2, 5, 3]

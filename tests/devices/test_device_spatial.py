@@ -8,11 +8,9 @@ import tinytorch as torch
 from tinytorch import nn
 from tinytorch.nn import functional as F
 
+from .alike import close, layer_alike, op_alike
 from .strict import traffic
-from .test_device_layers import close, made
-from .test_device_ops import all_same, first_order, second_order
 
-ops = importlib.import_module("..05_autograd.samples", __package__)
 samples = importlib.import_module("..09_spatial.samples", __package__)
 OPS = samples.all_ops()
 rng = np.random.default_rng(4)
@@ -21,14 +19,7 @@ rng = np.random.default_rng(4)
 @pytest.mark.parametrize("name", samples.SAMPLES)
 def test_op(name, device):
     """Results and first and second derivatives stay there and are the CPU's"""
-    for inputs, params in samples.SAMPLES[name]:
-        call = ops.Call(*inputs, **params)
-        expected, expected_grads, _ = first_order(OPS[name], call, "cpu")
-        outs, grads, crossed = first_order(OPS[name], call, device)
-        all_same(outs, expected)
-        all_same(grads, expected_grads)
-        assert crossed[:2] == (0, 0)
-        all_same(second_order(OPS[name], call, device), second_order(OPS[name], call, "cpu"))
+    op_alike(OPS[name], samples.SAMPLES[name], device)
 
 
 ROWS, PICTURES = (2, 4, 9), (2, 4, 7, 6)
@@ -70,21 +61,7 @@ LAYERS = {
 def test_layer(name, device):
     """Output, buffers and gradients of input and parameters"""
     make, shape = LAYERS[name]
-    x = rng.normal(size=shape).astype("float32")
-
-    def run(where):
-        layer, leaf = made(make, where), torch.tensor(x, device=where, requires_grad=True)
-        traffic.clear()
-        out = layer(leaf)
-        (out * out + out).sum().backward()
-        crossed = traffic.counts()
-        return [out.detach(), leaf.grad, *[p.grad for p in layer.parameters()], *layer.buffers()], crossed
-
-    expected, _ = run("cpu")
-    got, (to_host, to_device, _) = run(device)
-    assert len(got) == len(expected) and (to_host, to_device) == (0, 0)
-    for g, e in zip(got, expected):
-        close(g, e)
+    layer_alike(make, rng.normal(size=shape).astype("float32"), device)
 
 
 def test_a_pool_and_back(device):

@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 4a2450007de496b882a4618ccc23dc56ee60442ff2fc5be55d7d16ddcb97a968  body sha256 e307e161b79e5faaba08951c5d5052a7b3b7c0b99f7d2c669e4204a04e9711db  # noqa: E501
+# source sha256 4fbf5110867c6310619005428a18830e4d6a0224aa6d5ea1c13a739fcf9f236b  body sha256 10fead5e6e1c19dcb22d6e7a613e811fe0b1f43061100e419d96f259fb006959  # noqa: E501
 """nn.attention_parts: built in module 12_attention."""
 
 import math
@@ -13,7 +13,7 @@ __all__ = [
 ]
 
 
-def refuse(message): raise RuntimeError(f"scaled_dot_product_attention: {message}")
+def refuse(message): raise RuntimeError(f"attention: {message}")
 
 
 def check_attention(query, key, value, mask, dropout_p=0.0):
