@@ -12,9 +12,9 @@
 # ```
 #
 # One of them is a newspaper headline. The sum does not know which, and neither does the mean, nor attention
-# (module 12), which is a weighted mean. A vector says *what*; nothing says *where*. And the obvious answer,
-# to hand in the position as a number, only moves the question: **is position 501 more like 500 than like 7,
-# and how would a network see that?**
+# (module 12), which is a weighted mean. A vector says *what*; nothing says *where*. The obvious answer is
+# to add the position itself, a number. But next to a 501 a word of [1, 2] is hardly seen. So how else?
+# **Position 501 is more like 500 than like 7: by which numbers would a network see that?**
 
 # %%
 #| default_exp nn.embeddings
@@ -143,7 +143,9 @@ class TestEmbedding:
         "The ids 4, 9 and -1 are no rows: the error names the id, and the largest that is one"
         for bad in 4, 9, -1:
             expect_error(IndexError, embedding, np.array([[0, 1], [bad, 2]]), tens(),
-                         says=[f"id {bad}", "to 3"], why="-1 would be NumPy's last row: check for it first")
+                         says=[f"id {bad}", "to 3"],
+                         why="NumPy takes -1 for the last row: ask whether an id is below 0" if bad < 0
+                         else "four rows have the ids 0 to 3: check before NumPy does, and 4 is one too many")
 
     def test_kinds(self):
         "Ids that are no integers, and a table that is none, are refused (given)"
@@ -220,15 +222,19 @@ class TestEmbeddingGrad:
     def test_by_hand(self):
         "Row 1 was used twice and gets 5 50, row 3 gets 2 20, the others 0"
         g, ids = np.array([[1., 10.], [2., 20.], [4., 40.]]), np.array([1, 3, 1])
-        expect(embedding_grad(g, ids, 4), [[0., 0.], [5., 50.], [0., 0.], [2., 20.]],
-               why="4 40 in row 1: `out[ids] += g` keeps only the last; 7 70: all were added up")
-        expect([g[0, 0], ids[0]], [1., 1.], why="g or the ids were changed in place")
+        out = embedding_grad(g, ids, 4)
+        expect(ids, [1, 3, 1], why="the ids were sorted in place, and belong to somebody else")
+        expect(g, [[1., 10.], [2., 20.], [4., 40.]], why="g was changed in place")
+        expect(out, [[0., 0.], [5., 50.], [0., 0.], [2., 20.]],
+               why="4 40 in row 1: `out[ids] += g` keeps only the last; 3 30: g is not in the order of the "
+                   "sorted ids; 7 70: all were added up; only 0: nothing was written into out")
 
     def test_many(self):
         "Forty ids in any order: each row is the sum of its own"
         rng = np.random.default_rng(0)
         g, ids = rng.integers(-5, 6, (40, 3)).astype(float), rng.integers(0, 7, 40)
-        expect(embedding_grad(g, ids, 9), [g[ids == i].sum(0) for i in range(9)],
+        want = [g[ids == i].sum(0) for i in range(9)]
+        expect(embedding_grad(g, ids, 9), want,
                why="look at the order: which gradient belongs to which id after sorting?")
 
     def test_first_row(self):
@@ -253,11 +259,11 @@ run_tests(TestEmbeddingGrad)
 # %% [markdown]
 # ## Exercise 3: the rule
 #
-# The rule of `embedding` is now nearly one call: ids have no gradient, the table has `embedding_grad`.
+# The rule of `embedding` is now nearly one call. Its pullback returns two entries, one for each array, in
+# their order: None for the ids, which have no gradient, and for the table what `embedding_grad` gives.
 #
 # One thing is missing. Sentences of a batch are filled up to one length with a padding token, and its
-# row should stay what it is, usually zeros. So what comes back for the id `padding_idx` is replaced by
-# 0 before it is added up:
+# row should stay what it is, usually zeros. So what comes back for the id `padding_idx` counts as 0:
 #
 # ```
 # padding_idx 1       id 1:  1 10  becomes  0  0        row 1:  0  0
@@ -265,14 +271,13 @@ run_tests(TestEmbeddingGrad)
 #                     id 1:  4 40           0  0
 # ```
 #
-# `masked_fill(g, mask, 0.0)` gives a copy of g with 0 where mask is true. (g times a mask of 0 and 1
-# would do as well, but for an infinite gradient: inf * 0 is nan.) g is (..., d) and the ids are (...),
-# so the mask needs one dimension more, of size 1. The same code must work on tensors, for second
-# derivatives: `[..., None]` does.
+# `masked_fill(g, mask, 0.0)` gives a copy of g with 0 where mask is true, of tensors as well, which second
+# derivatives need. (g times a mask of 0 and 1 would do, but for an infinite gradient: inf * 0 is nan.) g is
+# (..., d) and the ids are (...), so the mask needs one dimension more, of size 1: `[..., None]`. Setting
+# the finished row to 0 is right, too.
 #
-# What a pullback names, memory holds until `backward()`, and whoever writes into it before that is
-# stopped there. The table of GPT-2 has 38.6 million numbers, and an optimizer writes into it at each
-# step: the pullback must not name it. `rows`, a number, is all that is needed.
+# What a pullback names must stay unchanged until `backward()`. The table of GPT-2 has 38.6 million numbers:
+# name `rows` inside of it, which is given, and not `weight`.
 
 # %%
 #| export
@@ -295,12 +300,17 @@ def embedding_rule(out, ids, weight, padding_idx=None):
 # %%
 class TestEmbeddingRule:
     """The rule of a lookup"""
-    g, ids = np.array([[1., 10.], [2., 20.], [4., 40.]]), np.array([1, 3, 1])
+    ids = np.array([1, 3, 1])
 
-    def pulled(self, *how):
-        ids_grad, grad = embedding_rule(None, self.ids, tens(), *how)(self.g)
-        assert ids_grad is None, "ids are no numbers to be changed a little: their gradient is None"
-        return grad() if callable(grad) else grad
+    def pulled(self, *how, ids=ids, rows=4, g=((1., 10.), (2., 20.), (4., 40.))):
+        g = np.array(g)
+        before, entries = g.copy(), embedding_rule(None, ids, np.ones((rows, g.shape[-1])), *how)(g)
+        assert isinstance(entries, (tuple, list)) and len(entries) == 2, (
+            "a pullback returns one entry for each array, `return None, gradient`: ids first, then the table")
+        assert entries[0] is None, "ids are no numbers to be changed a little: their gradient is None"
+        grad = entries[1]() if callable(entries[1]) else entries[1]
+        expect(g, before, why="g was changed in place, and belongs to somebody else")
+        return grad
 
     def test_by_hand(self):
         "The ids have no gradient; of the table row 1 gets 5 50, row 3 gets 2 20"
@@ -309,22 +319,22 @@ class TestEmbeddingRule:
 
     def test_padding(self):
         "With padding_idx=1 row 1 gets 0, with 3 row 3, with 2, which was not looked up, none changes"
-        expect(self.pulled(1), [[0., 0.], [0., 0.], [0., 0.], [2., 20.]],
-               why="the padding's row is trained, too")
-        expect(self.pulled(3), [[0., 0.], [5., 50.], [0., 0.], [0., 0.]])
-        expect(self.pulled(2), [[0., 0.], [5., 50.], [0., 0.], [2., 20.]])
-        expect(self.g[0], [1., 10.], why="g was changed in place, and belongs to somebody else")
+        for padding, row_1, row_3 in (1, [0., 0.], [2., 20.]), (3, [5., 50.], [0., 0.]), (
+                2, [5., 50.], [2., 20.]):
+            expect(self.pulled(padding), [[0., 0.], row_1, [0., 0.], row_3],
+                   why=f"padding_idx={padding}: the padding's row gets 0, and only that one")
 
     def test_row_zero(self):
         "The padding may be row 0"
-        pull = embedding_rule(None, np.array([[0, 1], [0, 0]]), np.ones((2, 3)), 0)
-        expect(pull(np.ones((2, 2, 3)))[1], [[0., 0., 0.], [1., 1., 1.]],
-               why="`if padding_idx` is false for 0: ask whether it is None")
+        out = self.pulled(0, ids=np.array([[0, 1], [0, 0]]), rows=2, g=np.ones((2, 2, 3)))
+        expect(out, [[0., 0., 0.], [1., 1., 1.]],
+               why="3 3 3 in row 0: it was not left out; `if padding_idx` is false for 0, ask whether it is "
+                   "None")
 
     def test_infinite(self):
         "An infinite gradient for the padding is left out, too"
-        pull = embedding_rule(None, np.array([0, 1]), np.ones((2, 1)), 0)
-        expect(pull(np.array([[np.inf], [1.]]))[1], [[0.], [1.]], why="nan: inf * 0")
+        out = self.pulled(0, ids=np.array([0, 1]), rows=2, g=((np.inf,), (1.,)))
+        expect(out, [[0.], [1.]], why="nan: it was multiplied by 0; inf: the padding was not left out")
 
     def test_weight_is_free(self):
         "The table may be written before backward(): the pullback does not hold it"
@@ -332,7 +342,11 @@ class TestEmbeddingRule:
         loss = embedding(Tensor(self.ids), weight).sum()
         with no_grad():
             weight.mul_(2)
-        loss.backward()
+        try:
+            loss.backward()
+        except RuntimeError as error:
+            raise AssertionError(f"{error}\nThis test changed the table, as an optimizer may. Does the "
+                                 "pullback name `weight`? Name `rows` instead") from error
         expect(weight.grad, [[0., 0.], [2., 2.], [0., 0.], [1., 1.]])
 
     def test_gradient(self):
@@ -416,10 +430,10 @@ class TestSinusoidalPositions:
         expect(sinusoidal_positions(np.array([0.5]), 2), [[0.479426, 0.877583]])
 
     def test_odd(self):
-        "d = 5: three sines, two cosines; d = 1: one sine"
+        "d = 5: three sines, but only two cosines: the last angle has none; d = 1: one sine"
         out = sinusoidal_positions(np.array([1]), 5)
         expect(out, [[0.841471, 0.540302, 0.0251162, 0.9996845, 0.000631]], tol=1e-5,
-               why="one cosine more than there is room for; and d in the exponent is 5, not 6 or 4")
+               why="0.0464 or 0.01 third: d in the exponent is 5, not 6 or 4")
         expect(sinusoidal_positions(np.array([1]), 1), [[0.841471]])
 
     def test_distance(self):
@@ -441,8 +455,8 @@ class TestSinusoidalPositions:
 run_tests(TestSinusoidalPositions)
 
 # %% [markdown]
-# A look at the sines, position by position, from -1 (blank) to 1 (@). On the left fast waves, on the
-# right slow ones:
+# A look at the sines, position by position, from -1 (blank) to 1 (@); = and + are nearly 0. On the left
+# fast waves; on the right slow ones, which have hardly left 0:
 
 # %%
 @measure
@@ -452,7 +466,9 @@ def positions_as_text():
 
 # %% [markdown]
 # The layer around it, `SinusoidalPositionalEncoding` in `position_layers_dev.py`, keeps such a table
-# and makes it longer when a longer text comes.
+# and makes it longer when a longer text comes. Once this module is exported, `write_positions_page` from
+# `tinytorch.viz.positions_page` makes a page of it to play with in a browser:
+# `write_positions_page("positions.html")`. A click on a column of its heat map shows that column as a wave.
 #
 # ## Exercise 5: where, learned
 #
@@ -463,7 +479,7 @@ def positions_as_text():
 # forward(tokens of T = 2)                 5 5        + 0 1  =  5 6
 # forward(tokens of T = 2, offset=2)       5 5        + 2 3  =  7 8        two tokens came before
 # forward(3)                                            0 1 2              a length gives the rows
-# forward(3, offset=2)                                                     IndexError: there is no row 4
+# forward(3, offset=2)                                  2 3 ?              IndexError, below
 # ```
 #
 # `offset` is for text that is written word by word: each new word comes alone, and stands behind all
@@ -544,7 +560,8 @@ class TestLearnedPositionalEmbeddingForward:
         "Five places, or three from 2 on, or one from -1 on: an error that says how many there are"
         for x, offset in (5, 0), (3, 2), (1, -1), (Tensor(np.zeros((1, 5, 1), "float32")), 0):
             expect_error(IndexError, self.layer().forward, x, offset, says=["4", "learned"],
-                         why="a slice past the end is shorter, and no error of NumPy's")
+                         why="a slice from -1 to 0 is empty, and no error: is offset below 0?" if offset < 0
+                         else "a slice past the end is only shorter, and adds what is there: is end above 4?")
 
     def test_gradient(self):
         "A row's gradient adds up over the batch; rows that were not used get 0"
@@ -556,15 +573,17 @@ class TestLearnedPositionalEmbeddingForward:
 run_tests(TestLearnedPositionalEmbeddingForward)
 
 # %% [markdown]
-# BERT's input is then three rows added, with a table for which sentence of two a token is in, and a norm
-# that module 13 builds: `token(ids) + place(T) + kind(sentence)`.
+# The other two ways need words of attention, which module 12 builds. There each token has three vectors: a
+# *query*, what it looks for; a *key*, what it is found by; a *value*, what it then says. The product q · k of
+# a query and a key is a *score*: the higher it is, the more the token of q listens to that of k. This is done
+# H times beside each other, in H *heads*, each with vectors of its own: q and k are (B, H, T, d).
 #
 # ## Exercise 6: where, as angles
 #
 # What is added to a vector is mixed into what it says. *Rotary* embeddings leave its length alone, and
-# turn it: by one angle at position 1, by twice that at position 2. Attention compares vectors by their
-# product, and a product of two vectors depends on the angle between them. Turn both by their positions,
-# and the angle between them changes by the difference:
+# turn it: by one angle at position 1, by twice that at position 2. A score q · k depends on the angle
+# between the two. Turn both by their positions, and that angle changes by the difference. (Values are not
+# turned: they are *what* is said.)
 #
 # ```
 # q = [1, 2], k = [3, 1], one radian a place     q · k unturned                  5
@@ -604,7 +623,8 @@ class TestRotaryAngles:
     def test_by_hand(self):
         "d = 4, base 100: position 1 turns by 1 and 0.1, position 3 by 3 and 0.3"
         expect(rotary_angles(np.array([1, 3]), 4, 100.), [[1., 0.1], [3., 0.3]],
-               why="0.3162 second: the exponent is 2i/d")
+               why="0.3162 second: the exponent is 2i/d; 10: it is negative; 0.1 first: i begins at 0; 0.01: "
+                   "base is 100 here")
 
     def test_default_base(self):
         "d = 8 with base 10,000: 1, 1/10, 1/100, 1/1000"
@@ -648,7 +668,7 @@ run_tests(TestRotaryAngles)
 # For a model that is trained from the start it makes no difference. But the weights of a trained one load
 # into the other layout without complaint, and give nonsense.
 #
-# x is (..., T, d), for instance (B, H, T, d) in attention; cos and sin are (T, d/2), a row for each
+# x is (..., T, d), such as queries (B, H, T, d); cos and sin are (T, d/2), a row for each
 # position and a column for each pair. `out` is there, in the shape of x: write into its places. Slices
 # do for both: `x[..., 0::2]` is every second feature.
 #
@@ -698,14 +718,16 @@ class TestApplyRotary:
     def test_pairs(self):
         "Neighbours, turned by a quarter: 1 2 3 4 becomes -2 1 -4 3"
         expect(apply_rotary(self.x, self.nothing, self.quarter, "pairs"), [[-2., 1., -4., 3.]],
-               why="-3 -4 1 2: that is the other layout; 2 -1 4 -3: turned the wrong way")
+               why="-3 -4 1 2: that is the other layout; 2 -1 4 -3: turned the wrong way; -2 -2: the new a "
+                   "was used for b")
         expect(self.x, [[1., 2., 3., 4.]], why="x was changed in place")
 
     def test_halves(self):
         "Halves, turned by a quarter, and by default: 1 2 3 4 becomes -3 -4 1 2"
         for how in (), ("halves",):
             expect(apply_rotary(self.x, self.nothing, self.quarter, *how), [[-3., -4., 1., 2.]],
-                   why="-2 1 -4 3: that is the other layout; 3 4 -1 -2: turned the wrong way")
+                   why="-2 1 -4 3: that is the other layout; 3 4 -1 -2: turned the wrong way; -3 -4 -3 -4: "
+                       "the new a was used for b")
 
     def test_each_pair(self):
         "Each pair has its own angle: only the second by a quarter"
@@ -749,8 +771,7 @@ class TestApplyRotary:
 run_tests(TestApplyRotary)
 
 # %% [markdown]
-# Only queries and keys are turned: they decide *who* is listened to. Values are *what* is said, and
-# would be falsified. `RotaryEmbedding` in `position_layers_dev.py` keeps the tables of cos and sin.
+# `RotaryEmbedding` in `position_layers_dev.py` keeps the tables of cos and sin.
 #
 # ## Exercise 8: near is better
 #
@@ -763,22 +784,25 @@ run_tests(TestApplyRotary)
 # (*ALiBi*, attention with linear biases, Press et al., 2021.) Nothing is learned, and there is an answer
 # for any distance.
 #
-# If H is no power of two the authors do this: the slopes for n heads, n the largest power of two below
-# H; then every second of the slopes for 2n heads, the first, the third, ..., until there are H. For 6
-# heads: the four above, then from 1/2, 1/4, 1/8, ... the first and third, 1/2 and 1/8.
+# That is for powers of two: 1, 2, 4, 8, ... For another H the authors take the largest power of two below
+# it, n: first the slopes for n heads; then every second of those for 2n heads, the first, the third, ...,
+# until there are H. For 6 heads: the four above, then from 1/2, 1/4, 1/8, ... the first and third, 1/2 and
+# 1/8.
 #
-# n is given; if H is a power of two it is H itself. A function may call itself.
+# n is given, and is H itself if H is a power of two. A function may call itself, for the slopes of 2n heads;
+# **if n is H it must not**, or each call asks for twice as many heads, without end.
 
 # %%
 #| export nn.position_bias
 def alibi_slopes(num_heads):
-    """The slope of each head, a list of num_heads numbers. Raises ValueError for fewer than one.
+    """The slope of each head, a list of num_heads numbers. Raises ValueError unless there are 1 to 65,536.
 
     >>> alibi_slopes(4), alibi_slopes(3)
     ([0.25, 0.0625, 0.015625, 0.00390625], [0.0625, 0.00390625, 0.25])
     """
-    if num_heads < 1:
-        raise ValueError(f"alibi_slopes({num_heads}): there must be at least one head.")
+    if not 1 <= num_heads <= 65_536:
+        raise ValueError(f"alibi_slopes({num_heads}): there must be 1 to 65,536 heads. Did a call ask for "
+                         "twice as many, and that one again? For a power of two, n is all.")
     n = 1 << (num_heads.bit_length() - 1)              # the largest power of two that is not above num_heads
     ### BEGIN SOLUTION
     slopes = [2 ** (-8 * i / n) for i in range(1, n + 1)]
@@ -829,20 +853,20 @@ run_tests(TestAlibiSlopes)
 # bucket           0   7   8    8    9   10   11   12   14    15    15      17   24     31
 # ```
 #
-# For a distance a from e on, rounded down, and never above the last bucket, n - 1:
+# The bucket of a distance a from e on (the code's `exact`) is this, and never above the last, n - 1:
 #
 # $$ e + \left\lfloor \frac{\ln(a / e)}{\ln(\mathrm{max\_distance} / e)} \cdot (n - e) \right\rfloor $$
 #
-# For a = 16: ln 2 / ln 16 = 1/4, times 8 is 2: bucket 10. Buckets of keys after the query have n more:
-# +8 has 16 + 8.
+# The brackets round down. For a = 16: ln 2 / ln 16 = 1/4, times 8 is 2: bucket 10. Buckets of keys after
+# the query have n more: +8 has 16 + 8.
 #
 # If a model only looks back (`bidirectional=False`) all 32 are for keys before the query, so n = 32 and
 # e = 16, and any key after it counts as distance 0.
 #
-# `xp.where(a < e, a, far)` picks a itself below e. The logarithm of 0 is computed all the same, and so is
-# taken of `np.maximum(a, 1)`. `.astype("int64")` rounds down. (T5 computes this in float32, and so does
-# the given `log`, in order that a distance on a border falls into the same bucket. The logarithm of a plain
-# number is `math.log`.)
+# Compute the formula for all distances, then pick: `xp.where(a < exact, a, far)`. ln 0 would warn, so put
+# `np.maximum(a, 1)` in place of a into the formula; what it gives for 0 is not picked. `.astype("int64")`
+# rounds down. For the upper logarithm, of an array, take the given `log`: it computes in float32, as T5
+# does, and on a border between two buckets float64 may round to the other. The lower is `math.log`.
 
 # %%
 #| export nn.position_bias
@@ -899,6 +923,12 @@ class TestRelativeBucket:
         expect(relative_bucket(np.arange(-25, 4), 8, 20)[[0, 15, 18, 19, 22, 23, 24, 25, 26, 27]],
                [3, 3, 3, 2, 2, 2, 1, 0, 5, 6])
 
+    def test_on_a_border(self):
+        "18 buckets: 8, 16 and 64 words before are where the buckets 5, 6 and 8 begin"
+        expect(relative_bucket(-np.array([7, 8, 15, 16, 63, 64]), 18), [4, 5, 5, 6, 7, 8],
+               why="4 for 8, 5 for 16: float64 gives 0.99999 and 1.99999 there; take the given `log`, which "
+                   "computes in float32")
+
     def test_shape_and_dtype(self):
         "A matrix of distances gives a matrix of int64, and is left as it was"
         distance = np.arange(4)[None] - np.arange(3)[:, None]
@@ -934,7 +964,8 @@ run_tests(TestRelativeBucket)
 #
 # `projection` is that convolution: (B, C, H, W) becomes (B, d, rows, columns). A sentence is (B, T, d),
 # so its last two dimensions become one, T, row by row, and change places with d. 224 by 224 pixels in
-# patches of 16 are 14 rows of 14: a sentence of 196 words.
+# patches of 16 are 14 rows of 14: a sentence of 196 words. (A batch may be empty, B = 0. Then -1 in a reshape
+# could stand for any number, and is an error; `flatten(start)` makes one of all dimensions from start on.)
 
 # %%
 #| export nn.patches
@@ -985,13 +1016,17 @@ class TestPatchEmbeddingForward:
                why="14 22 46: transposed, not reshaped: a reshape to (B, T, d) mixes patches and features")
 
     def test_sizes(self):
-        "224 / 16: 196 patches; a picture of 32 by 48: 2 rows of 3; patches of 2 by 3; a batch of none"
+        "224 / 16: 196 patches; a picture of 32 by 48: 2 rows of 3; patches of 2 by 3"
         expect(PatchEmbedding(d_model=4).n_patches, 196)
         layer = PatchEmbedding(32, 16, 3, embed_dim=4)
         expect(layer.forward(Tensor(np.zeros((2, 3, 32, 48), "float32"))).shape, (2, 6, 4))
         expect(self.of_ones((4, 6), (2, 3)).forward(Tensor(np.ones((1, 1, 4, 6), "float32"))),
                [[[6.], [6.], [6.], [6.]]])
-        expect(layer.forward(Tensor(np.zeros((0, 3, 32, 32), "float32"))).shape, (0, 4, 4))
+
+    def test_none(self):
+        "A batch of no pictures, (0, 3, 32, 32), gives (0, 4, 4): flatten can tell, -1 in a reshape cannot"
+        x = Tensor(np.zeros((0, 3, 32, 32), "float32"))
+        expect(PatchEmbedding(32, 16, 3, 4).forward(x).shape, (0, 4, 4))
 
     def test_refused(self):
         "A row of pixels too many, or one channel for three, is an error (given)"
@@ -1010,7 +1045,7 @@ run_tests(TestPatchEmbeddingForward)
 #
 # 1. GPT-2's table has 50,257 rows of 768. Look up 768 ids: how many times as long as taking the rows does the
 #    product with a one-hot matrix take? And how many times as long as your `embedding_grad` does
-#    `np.add.at` take, both into a table of 1,000 rows?
+#    `np.add.at` take? (Here 1,000 rows, and 768 ids as in a text: a few words often, many once.)
 # 2. The cosine of the angle between the vectors of two positions, d = 128: 0 and 1, 0 and 10? 500 and 501, 7
 #    and 501?
 
@@ -1031,7 +1066,7 @@ def looking_up():
           f"{2 * len(ids) * table.size / 1e9:.0f} billion operations, nearly all with 0")
     print(f"the table of the gradient: {table.nbytes / 1e6:.0f} MB, "
           f"{timed(np.full, table.shape, 0., 'f') * 1e3:.0f} ms to write its zeros")
-    few, g = ids % 1000, rng.normal(size=(768, 768)).astype("float32")    # few rows: their zeros cost little
+    few, g = rng.zipf(1.3, 768) % 1000, rng.normal(size=(768, 768)).astype("float32")
     added = timed(np.add.at, np.zeros((1000, 768), "float32"), few, g)
     yours = timed(embedding_grad, g, few, 1000)
     print(f"np.add.at {added * 1e3:.1f} ms, yours {yours * 1e3:.1f} ms: {added / yours:.1f} times; "
@@ -1053,11 +1088,12 @@ def alike():
 # What must hold on any machine. Taking rows copies 768 of them; the product looks at the whole table,
 # for each id, and takes hundreds or thousands of times as long. The gradient is a table as large as the
 # weights, 154 MB, zeros but for 768 rows. (PyTorch has sparse gradients for that, and they are rarely
-# used: with tied tables, and with Adam's moments, everything is dense again.) `np.add.at` takes longer
-# than sorting, since it adds number by number, and a run is added row by row.
+# used: Adam's moments are dense all the same.) `np.add.at` adds number by number, a run is added row by
+# row, and the 768 ids are only about 200 different words: the more they repeat, the more sorting gains.
 #
-# The cosines: 0.970, 0.669, and then 0.970 again. So that is how a network sees that 501 is like 500,
-# and less like 7: the vectors of neighbours point nearly the same way, wherever the neighbours are.
+# The cosines: 0.970 for 0 and 1, 0.669 for 0 and 10, 0.970 again for 500 and 501, and 0.345 for 7 and 501.
+# So that is how a network sees that 501 is like 500, and less like 7: the vectors of neighbours point nearly
+# the same way, wherever the neighbours are.
 #
 # ## Back to the dog
 #
@@ -1116,8 +1152,9 @@ def trained(add_places, weights, d=32, steps=400):
 def which_comes_first():
     if guess_of_order is None:
         return print("guess_of_order is None: guess, then run this again")
-    learned, waves = LearnedPositionalEmbedding(12, 32), sinusoidal_positions(np.arange(24), 32)
-    waves = Tensor(waves, dtype="float32")
+    manual_seed(0)
+    learned = LearnedPositionalEmbedding(12, 32)
+    waves = Tensor(sinusoidal_positions(np.arange(24), 32), dtype="float32")
     ways = {"no places": (lambda x: x, []), "learned": (learned.forward, [learned.weight]),
             "waves": (lambda x: x + waves[:x.shape[1]], [])}
     for name, (add_places, weights) in ways.items():
@@ -1135,11 +1172,12 @@ def which_comes_first():
 
 
 # %% [markdown]
-# What must hold: without places it is a coin. With them, learned or not, nearly all are right at 12. At
-# 24 the learned ones have no row, and say so; the waves have vectors for places that were never
-# trained, and do worse: *defined* is not *known*. Rotary embeddings, ALiBi and buckets see only
-# distances, and in a longer text the short ones are the same as ever; ALiBi and the last bucket also
-# have an answer for those that are new. They need attention, and so module 12.
+# What must hold: without places it is a coin. With them, learned or not, nearly all are right at 12. (The
+# waves are somewhat behind: most of their 32 columns are too slow to move within twelve places. With three
+# times the steps they are nearly level.) At 24 the learned ones have no row, and say so; the waves have
+# vectors for places that were never trained, and do worse: *defined* is not *known*. Rotary embeddings,
+# ALiBi and buckets see only distances, and in a longer text the short ones are the same as ever; ALiBi and
+# the last bucket also have an answer for those that are new. They need attention, and so module 12.
 #
 # ## Pictures
 #
@@ -1153,9 +1191,10 @@ def pictures():
     speeds = rotary_angles(np.array(1), 64)
     rotary = (turned(x, [0], speeds) * turned(np.repeat(x, 100, 1), far, speeds)).sum(-1).mean(0)
     slopes = alibi_slopes(8)
-    scores = {"rotary": rotary / 8, f"ALiBi, slope {slopes[3]}": -slopes[3] * far,
+    rotary /= 8                                        # attention divides scores by √d, and d is 64
+    scores = {"rotary": rotary, f"ALiBi, slope {slopes[3]}": -slopes[3] * far,
               f"ALiBi, slope {slopes[7]}": -slopes[7] * far}
-    print("rotary at distance 0, 1, 2, 5, 10, 50:", *(rotary / 8)[[0, 1, 2, 5, 10, 50]].round(2))
+    print("rotary at distance 0, 1, 2, 5, 10, 50:", *rotary[[0, 1, 2, 5, 10, 50]].round(2))
     try:
         import matplotlib.pyplot as plt
     except ImportError:
@@ -1179,8 +1218,8 @@ def pictures():
 #
 # 1. A model was trained on texts of 1,024 tokens, and gets one of 2,000. What happens with learned,
 #    sinusoidal, and rotary positions?
-# 2. GPT-2 uses one table twice: to look up what comes in, and for the scores of what comes out. What does
-#    that save, and what gradient does the table get?
+# 2. GPT-2 uses one table twice (*tied*): to look up what comes in, and for the scores of what comes out.
+#    What does that save, and what gradient does the table get?
 # 3. A word occurs once in ten thousand steps. What does its row get in the others, and what do Adam and
 #    weight decay do to it meanwhile?
 #

@@ -22,7 +22,7 @@ def heat_text(table):
     =@
      #
     """
-    shade = ((np.asarray(table, "float64").clip(-1, 1) + 1) / 2 * (len(SHADES) - 1)).astype(int)
+    shade = ((np.asarray(table, "float64").clip(-1, 1) + 1) / 2 * (len(SHADES) - 1)).round().astype(int)
     return "\n".join(["".join([SHADES[i] for i in row]) for row in shade])
 
 

@@ -8,8 +8,8 @@ TABLE = np.array([[0., 1., -1.], [0.5, -0.5, 0.25]])
 
 
 def test_a_table_as_text():
-    """A line for each position, blank at -1, @ at 1 and beyond"""
-    assert heat_text(TABLE) == "=@ \n*:+" and heat_text([[5., -5.]]) == "@ "
+    """A line for each position, blank at -1, = at 0, @ at 1 and beyond; the nearest shade"""
+    assert heat_text(TABLE) == "=@ \n#:*" and heat_text([[5., -5., 0.9, 0.01]]) == "@ @+"
 
 
 def test_drawn():

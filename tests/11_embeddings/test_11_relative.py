@@ -116,7 +116,8 @@ def test_slopes_of_other_numbers():
     """BLOOM's 112 heads: those of 64, then every second of those of 128"""
     slopes, many = alibi_slopes(112), alibi_slopes(128)
     assert slopes[:64] == alibi_slopes(64) and slopes[64:] == many[0:96:2] and len(set(slopes)) == 112
-    for heads in 0, -1:
+    assert len(alibi_slopes(65_536)) == 65_536
+    for heads in 0, -1, 65_537:
         with pytest.raises(ValueError, match=str(heads)):
             alibi_slopes(heads)
 
@@ -142,6 +143,11 @@ def test_buckets_grow_and_cover(both):
     assert (np.diff(back) >= 0).all() and set(back) == set(range(last + 1)) and (back[128:] == last).all()
     ahead = relative_bucket(np.arange(3000), bidirectional=both)
     assert (ahead[1:] == (back[1:] + 16 if both else 0)).all() and ahead[0] == 0
+
+
+def test_one_exact_bucket():
+    """The distance 1 is where the logarithm begins, at 0"""
+    assert relative_bucket(-np.arange(4), 6, 2).tolist() == [0, 1, 2, 2]
 
 
 @pytest.mark.parametrize("buckets, most, both, error", [

@@ -1,5 +1,5 @@
 # Generated from modules/11_embeddings/embeddings_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 87e5f0f865eda7c9313453cce604a532a974ebaa74e26fca918e09139807078c  body sha256 1904d1decff3fde585e3cdbd2895c1e95677a72c5c047272001af9a9834b1f72  # noqa: E501
+# source sha256 a3ccf52751dd41b2f34b41f4cd62c34bc18776de5be34d6dd7d192fddbb4e2b0  body sha256 1904d1decff3fde585e3cdbd2895c1e95677a72c5c047272001af9a9834b1f72  # noqa: E501
 """nn.embeddings: built in module 11_embeddings."""
 
 import numpy as np

@@ -1,5 +1,5 @@
 # Generated from modules/11_embeddings/embeddings_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 87e5f0f865eda7c9313453cce604a532a974ebaa74e26fca918e09139807078c  body sha256 45d14c6718eebbc0ca212ec79fd07a7dedb3655bfff1a0b5f98825d772e25e42  # noqa: E501
+# source sha256 a3ccf52751dd41b2f34b41f4cd62c34bc18776de5be34d6dd7d192fddbb4e2b0  body sha256 45d14c6718eebbc0ca212ec79fd07a7dedb3655bfff1a0b5f98825d772e25e42  # noqa: E501
 """nn.patches: built in module 11_embeddings."""
 
 from tinytorch.core.creation import empty

@@ -1,5 +1,5 @@
 # Generated from modules/11_embeddings/embeddings_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 87e5f0f865eda7c9313453cce604a532a974ebaa74e26fca918e09139807078c  body sha256 05d3a26653e48ab6aa1ab52c8acf305965683961968315cf30071050aae40e0a  # noqa: E501
+# source sha256 a3ccf52751dd41b2f34b41f4cd62c34bc18776de5be34d6dd7d192fddbb4e2b0  body sha256 18054cacd40abd0dfc5b173608f5e64e40bc0daa3921a3e072a1308b97567d8b  # noqa: E501
 """nn.position_bias: built in module 11_embeddings."""
 
 import math
@@ -12,13 +12,14 @@ __all__ = ["alibi_slopes", "relative_bucket"]
 
 
 def alibi_slopes(num_heads):
-    """The slope of each head, a list of num_heads numbers. Raises ValueError for fewer than one.
+    """The slope of each head, a list of num_heads numbers. Raises ValueError unless there are 1 to 65,536.
 
     >>> alibi_slopes(4), alibi_slopes(3)
     ([0.25, 0.0625, 0.015625, 0.00390625], [0.0625, 0.00390625, 0.25])
     """
-    if num_heads < 1:
-        raise ValueError(f"alibi_slopes({num_heads}): there must be at least one head.")
+    if not 1 <= num_heads <= 65_536:
+        raise ValueError(f"alibi_slopes({num_heads}): there must be 1 to 65,536 heads. Did a call ask for "
+                         "twice as many, and that one again? For a power of two, n is all.")
     n = 1 << (num_heads.bit_length() - 1)              # the largest power of two that is not above num_heads
     slopes = [2 ** (-8 * i / n) for i in range(1, n + 1)]
     return slopes if n == num_heads else slopes + alibi_slopes(2 * n)[::2][:num_heads - n]

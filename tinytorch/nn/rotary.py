@@ -1,5 +1,5 @@
 # Generated from modules/11_embeddings/embeddings_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 87e5f0f865eda7c9313453cce604a532a974ebaa74e26fca918e09139807078c  body sha256 c4584126dc43addf14a60996f80e64c8c5690d98760cc1d6a4300ee47cd5ae6c  # noqa: E501
+# source sha256 a3ccf52751dd41b2f34b41f4cd62c34bc18776de5be34d6dd7d192fddbb4e2b0  body sha256 c4584126dc43addf14a60996f80e64c8c5690d98760cc1d6a4300ee47cd5ae6c  # noqa: E501
 """nn.rotary: built in module 11_embeddings."""
 
 from tinytorch.core.autograd import vjp

@@ -1,5 +1,5 @@
 # Generated from modules/11_embeddings/pictures_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 8429559fa06f743367efa614465d3f2a58ee1728636c57c54d86f6d99b9694cc  body sha256 ef55def8da8aab53bed982676ac410e6fdc9b513165a9fad98d38c197a551b56  # noqa: E501
+# source sha256 545174aead105c9005ed798839e1961197bb5a1263e796136cfa5acb2159ae52  body sha256 3a70468b6c7067534038df545f48ec8c2146244b6f5f93aa211286f74547e1e0  # noqa: E501
 """viz.positions: built in module 11_embeddings."""
 
 import numpy as np
@@ -17,7 +17,7 @@ def heat_text(table):
     =@
      #
     """
-    shade = ((np.asarray(table, "float64").clip(-1, 1) + 1) / 2 * (len(SHADES) - 1)).astype(int)
+    shade = ((np.asarray(table, "float64").clip(-1, 1) + 1) / 2 * (len(SHADES) - 1)).round().astype(int)
     return "\n".join(["".join([SHADES[i] for i in row]) for row in shade])
 
 
