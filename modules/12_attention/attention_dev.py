@@ -45,7 +45,7 @@ from tinytorch.nn.more_activations import elu
 
 # %%
 # Those were for your code. These are for the parts that are given: tests, measurements, pictures.
-from attention_pictures_dev import draw_attention, mask_text
+from pictures_dev import draw_attention, mask_text
 from recurrent_layers_dev import LSTM
 
 from tinytorch.core.backend import manual_seed

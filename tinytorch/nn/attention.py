@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 7f868172ef5d4aaf192c1d5f310f984a68db94c9e6b71c2666d0a1c9fe26a89c  body sha256 c06d9a75ae7886c638f63f82c11f83ff6f1ca7d5480e42f8d5fd603376851ab7  # noqa: E501
+# source sha256 e6e1415a1ccebc31ca799ec662323108d6891dfb1c261a747aed3b3ec67995bc  body sha256 c06d9a75ae7886c638f63f82c11f83ff6f1ca7d5480e42f8d5fd603376851ab7  # noqa: E501
 """nn.attention: built in module 12_attention."""
 
 import numpy as np

@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 7f868172ef5d4aaf192c1d5f310f984a68db94c9e6b71c2666d0a1c9fe26a89c  body sha256 3d58d8f4d58e39e6e095cd591536cd02d40ce7208f52f9b8f838a154d59654a5  # noqa: E501
+# source sha256 e6e1415a1ccebc31ca799ec662323108d6891dfb1c261a747aed3b3ec67995bc  body sha256 3d58d8f4d58e39e6e095cd591536cd02d40ce7208f52f9b8f838a154d59654a5  # noqa: E501
 """nn.recurrent: built in module 12_attention."""
 
 from tinytorch.nn.activations import relu, sigmoid, tanh

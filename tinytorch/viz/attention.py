@@ -1,4 +1,4 @@
-# Generated from modules/12_attention/attention_pictures_dev.py by tito export. Edit the lesson, not this file.
+# Generated from modules/12_attention/pictures_dev.py by tito export. Edit the lesson, not this file.
 # source sha256 196ba4df13849473e7c69943708f25e16ce626eca28bdc9c014447116e009624  body sha256 ddd286d1d042111b2a648e66312fb75e793106e1b7c628a8586f66b7537d372a  # noqa: E501
 """viz.attention: built in module 12_attention."""
 
