@@ -16,9 +16,10 @@ __version__ = "0.1.0"
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"tinytorch\.")
 
 # Loaded at once: methods must be known, and every op must know its rule before it first runs
-for _name in ("core.casts", "core.creation", "core.indexing", "core.products", "core.reductions",
-              "nn.activations", "core.rules", "core.ops_rules", "core.math_rules", "core.shape_rules",
-              "core.activation_rules", "core.layer_rules", "core.loss_rules", "core.higher"):
+for _name in ("core.casts", "core.creation", "core.indexing", "core.joining", "core.math", "core.products",
+              "core.reductions", "core.shape", "nn.activations", "core.rules", "core.ops_rules",
+              "core.math_rules", "core.shape_rules", "core.activation_rules", "core.layer_rules",
+              "core.loss_rules", "core.higher"):
     import_module(f"tinytorch.{_name}")
 
 __getattr__, __dir__, __all__ = face(__name__, {
