@@ -94,6 +94,40 @@ def test_two_ways_to_one_token_share_its_id():
     assert tokenizer.ranks[pair] == (3, 2) and len(tokenizer) == 259
 
 
+def test_a_pair_that_stays_the_most_frequent_is_an_error(monkeypatch):
+    """Counts that are not corrected would give the same pair for ever"""
+    monkeypatch.setattr(PairQueue, "best", lambda queue: (64, 65))
+    with pytest.raises(RuntimeError, match="'a' \\+ 'b' was just merged"):
+        ByteBPETokenizer().train("ab", 300)
+
+
+def test_a_merge_keeps_its_first_rank(tokenizer):
+    """Coming again later, it does not change how words are cut"""
+    other = ByteBPETokenizer(tokenizer.vocab, [(tokenizer.tokens[a], tokenizer.tokens[b])
+                                               for a, b in tokenizer.ranks], eos_token="<|end|>")
+    for pair in list(other.ranks)[:2]:
+        assert other.add_merge(pair) == tokenizer.ranks[pair][1]
+    assert other.ranks == tokenizer.ranks
+
+
+@pytest.mark.parametrize("often", [1, 50])
+def test_words_that_come_often_take_no_longer(often):
+    """Training goes through each different word, not through each time that it came"""
+    looks = []
+
+    class Word(list):
+        def __iter__(self):
+            looks.append(1)
+            return super().__iter__()
+
+    class Watched(ByteBPETokenizer):
+        def start_training(self, texts, vocab_size):
+            words, times = super().start_training(texts, vocab_size)
+            return [Word(word) for word in words], [often * n for n in times]
+    tokenizer = Watched().train(TEXT, 300)
+    assert len(looks) < 10 * len(set(tokenizer.words_of(TEXT)))
+
+
 def test_training_stops_at_the_size(tokenizer):
     assert len(tokenizer) == tokenizer.vocab_size == 340 and sorted(tokenizer.tokens) == list(range(340))
     assert tokenizer.tokens[0] == "<|end|>" and tokenizer.tokens[1] == "!"
@@ -185,6 +219,12 @@ def test_specials_in_a_text(tokenizer):
     ids = tokenizer.encode("one<|end|>two")
     assert ids.count(tokenizer.eos_id) == 1 and tokenizer.decode(ids) == "one<|end|>two"
     assert tokenizer.decode(ids, skip_special_tokens=True) == "onetwo"
+
+
+def test_specials_in_other_scripts_spoil_nothing():
+    tokenizer = ByteBPETokenizer(eos_token="<|endé|>", sep_token="<|Ende der Prüfung|>")
+    text = "né 東京 <|endé|>ü<|Ende der Prüfung|>"
+    assert tokenizer.decode(tokenizer.encode(text)) == text
 
 
 def test_a_blank_in_front():

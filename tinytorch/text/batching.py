@@ -1,5 +1,5 @@
 # Generated from modules/10_tokenization/tokenization_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 30e899fe4e1c4efe51f01f338113f1571b9d799eaa71408a63bcd015067ab646  body sha256 067a44baca0f7802956877649aca3008e6ae5de6ddfe98145c4d6b2849cff61b  # noqa: E501
+# source sha256 201f6d6851d528db93615d93cae67d326243115105bbc6d4c94ef896b3b2bc99  body sha256 e81f1c054213181cfc5456a87648d976f147649348af61b7154c4083d30d1017  # noqa: E501
 """text.batching: built in module 10_tokenization."""
 
 import numpy as np
@@ -19,7 +19,8 @@ class Tokenizer(TokenizerBase):
 def fitted(first, second, max_length, specials):
     """(first, second), lists of ids, cut so that with `specials` more tokens they are at most `max_length`.
 
-    Only the longer one is cut, until both are equally long. ValueError if the specials alone are too many.
+    The shorter one keeps at most half of the room, rounded down; the longer one (`second`, if both are
+    equally long) at most the rest. ValueError if the specials alone are too many.
 
     >>> fitted([1, 2, 3, 4, 5], [6, 7], 9, 3), fitted([1, 2, 3, 4], [], 4, 2)
     (([1, 2, 3, 4], [6, 7]), ([1, 2], []))

@@ -1,5 +1,5 @@
 # Generated from modules/10_tokenization/tokenization_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 30e899fe4e1c4efe51f01f338113f1571b9d799eaa71408a63bcd015067ab646  body sha256 f5e3af22ca6232950ca9dfccc91d91b2a038af0b64369c5b17a068484850bc4c  # noqa: E501
+# source sha256 201f6d6851d528db93615d93cae67d326243115105bbc6d4c94ef896b3b2bc99  body sha256 5f59256a80deafb44e97b51b128c60ab58ada665132e80bfee44d7a9c6c4f1eb  # noqa: E501
 """text.bpe: built in module 10_tokenization."""
 
 import math
@@ -89,12 +89,17 @@ class ByteBPETokenizer(Tokenizer):
             raise ValueError(f"ByteBPETokenizer: the vocabulary has no token for {len(missing)} of the 256 "
                              f"bytes, the first is {missing[0]!r}. Is it the file of a byte-level tokenizer?")
         self.byte_ids = [self.vocab[CHARACTER[byte]] for byte in range(256)]
-        self.ranks, self._words, self._bytes = {}, {}, {}
+        self.ranks, self._words, self._bytes, self._merged = {}, {}, {}, None
 
     def add_merge(self, pair):
         """The id of the two tokens in one, which is new unless another pair makes the same token."""
-        new = self.add_token(self.tokens[pair[0]] + self.tokens[pair[1]])
-        self.ranks[pair] = len(self.ranks), new
+        left, right = self.tokens[pair[0]], self.tokens[pair[1]]
+        if pair == self._merged:
+            raise RuntimeError(f"train: {left!r} + {right!r} was just merged, and is still the most frequent "
+                               "pair. All pairs of a word leave the counts before it is merged; the merged "
+                               "word is kept in words[i], and all of its pairs come in, in where too.")
+        self._merged, new = pair, self.add_token(left + right)
+        self.ranks.setdefault(pair, (len(self.ranks), new))
         return new
 
     def words_of(self, text):
@@ -179,7 +184,7 @@ class ByteBPETokenizer(Tokenizer):
             note(i, 1)
         while len(self.vocab) < vocab_size and (pair := queue.best()):
             new = self.add_merge(pair)
-            for i in where.pop(pair):
+            for i in where[pair]:
                 note(i, -1)
                 words[i] = merge_pair(words[i], pair, new)
                 note(i, 1)
