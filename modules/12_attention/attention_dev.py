@@ -35,7 +35,7 @@ from tinytorch.core.autograd import composite, no_grad, vjp
 from tinytorch.core.creation import arange, ones_like
 from tinytorch.core.indexing import tril
 from tinytorch.core.joining import cat
-from tinytorch.core.math import sum
+from tinytorch.core.math import sum                     # from here on not Python's, but of tensors
 from tinytorch.core.op import op
 from tinytorch.core.tensor import Tensor
 from tinytorch.nn.activations import relu, sigmoid, tanh
@@ -64,10 +64,10 @@ def remembered_of_the_first_word():
 
 
 # %% [markdown]
-# 0.0000014 of what was 1: each word halves what was there, and 0.5²⁰ is one in a million. A larger factor
-# than a half? Above 1 the old drowns the new. This module goes through three answers: a memory (1, 2),
-# which is what one had until 2017; then *asking*: every word asks all the others (3 to 8); and asking in
-# little memory (9 to 11).
+# 0.0000014 of what was 1: nineteen words have each halved it, and 0.5¹⁹ is two in a million. A larger
+# factor than a half? Above 1 the old drowns the new. This module goes through three answers: a memory (1,
+# 2), which is what one had until 2017; then *asking*: every word asks all the others (3 to 8); and asking
+# in little memory (9 to 11).
 #
 # ## Exercise 1: one state, carried on
 #
@@ -78,8 +78,8 @@ def remembered_of_the_first_word():
 # $$ h' = \tanh(x\, W_{ih}^\top + b_{ih} + h\, W_{hh}^\top + b_{hh}) $$
 #
 # With W_ih = 1 and W_hh = 1/2 that is the opening: x = 1, h = 0 gives tanh(1) = 0.7616; then x = 0 gives
-# tanh(0.3808) = 0.3634. `linear(x, weight, bias)` is one of the products with its bias. (Two biases that
-# are added are one too many. PyTorch has both, and so we have.)
+# tanh(0.3808) = 0.3634. `linear(x, weight, bias)` is one of the products with its bias. (There are two
+# biases because PyTorch has two. One would do.)
 
 # %%
 #| export nn.recurrent
@@ -118,14 +118,20 @@ class TestRnnStep:
         w_ih, w_hh = rows([1., 2.], [0., 1.], [1., 0.]), rows([0., 1., 0.], [0., 0., 1.], [2., 0., 0.])
         args = rows([1., 10.]), rows([100., 200., 300.]), w_ih, w_hh
         expect(rnn_step(*args, nonlinearity="relu"), [[221., 310., 201.]],
-               why="221 = 1*1 + 2*10 + 200; 621 first: w_hh was not transposed, use `linear`")
+               why="1 everywhere: tanh, and `nonlinearity` says relu; 221 = 1*1 + 2*10 + 200; 621 first: "
+                   "w_hh was not transposed, use `linear`")
         expect(rnn_step(*args, Tensor([1., 2., 3.]).double(), Tensor([-1000., 20., 30.]).double(), "relu"),
-               [[0., 332., 234.]], why="-778 first: no relu; 222: b_hh is missing")
+               [[0., 332., 234.]], why="-778 first: no relu; 222: b_hh is missing; 22: relu of each half, "
+                                       "and then the sum")
 
     def test_batch(self):
-        "Each row of a batch has a state of its own"
-        h = rnn_step(rows([1.], [2.]), rows([10.], [20.]), rows([1.]), rows([0.5]), nonlinearity="relu")
-        expect(h, [[6.], [12.]])
+        "Each row of a batch has a state of its own, and the way back is known"
+        x, h = Tensor(np.array([[1.], [2.]]), requires_grad=True), rows([10.], [20.])
+        out = rnn_step(x, h, rows([1.]), rows([0.5]), nonlinearity="relu")
+        expect(out, [[6.], [12.]], why="x + h/2 of the same row; 1: tanh, and `nonlinearity` says relu")
+        assert getattr(out, "requires_grad", False), "no history: compute with tensors, not with their arrays"
+        out.sum().backward()
+        expect(x.grad, [[1.], [1.]], why="the gradient of x + h/2 by x")
 
     def test_unknown(self):
         "Another nonlinearity is an error that names it (given)"
@@ -147,9 +153,9 @@ run_tests(TestRnnStep)
 # o   output    how much of it is shown, as h
 # ```
 #
-# All four are computed as in exercise 1, each with matrices of its own, and these stand below each other:
-# the four times H numbers come in the order **i, f, g, o**. g goes through tanh, the doors through the
-# sigmoid.
+# All four are sums as in exercise 1 (those before its tanh), each with matrices of its own, and these stand
+# below each other: the four times H numbers come in the order **i, f, g, o**. g goes through tanh, the
+# doors through the sigmoid. Both states are handed back, as (h', c'); the old ones stay as they are.
 #
 # One number in the state, the four sums 1, 2, 0.5 and 0, and c = 1. The doors: i = σ(1) = 0.7311, f =
 # σ(2) = 0.8808, o = σ(0) = 0.5; and g = tanh(0.5) = 0.4621. So c' = 0.8808 * 1 + 0.7311 * 0.4621 =
@@ -184,12 +190,20 @@ class TestLstmStep:
         "The sums 1, 2, 0.5, 0 and c = 1: c becomes 1.2186, h 0.4196"
         h, c = self.one([1., 2., 0.5, 0.])
         expect(c, [[1.218633]], tol=1e-5,
-               why="1.1381: i and f exchanged; 1.3359: g through the sigmoid; the order is i, f, g, o")
+               why="0.4196: that is h, return (h, c); 1.1381: i and f exchanged; 0.8808: g and o exchanged; "
+                   "1.3359: g through the sigmoid; 1.0184: the four sums went through tanh before")
         expect(h, [[0.419625]], tol=1e-5, why="0.6093: h is o * tanh(c), with the new c; 0.3808: the old c")
+
+    def test_untouched(self):
+        "The old h and c are left as they were"
+        h, c, w = rows([2.]), rows([1.]), rows([1.], [2.], [0.5], [0.])
+        lstm_step(rows([1.]), h, c, w, rows([0.], [0.], [0.], [0.]))
+        expect([h[0, 0].item(), c[0, 0].item()], [2., 1.], why="written into a state of the caller: no `*=`")
 
     def test_doors(self):
         "With f open and i shut c stays, with both shut it is 0; with o shut nothing is shown"
-        expect(self.one([-50., 50., 3., 0.], c=7.)[1], [[7.]], tol=1e-6, why="f c is added to, nothing else")
+        expect(self.one([-50., 50., 3., 0.], c=7.)[1], [[7.]], tol=1e-6,
+               why="here f is 1 and i is 0: c is 1 * 7 + 0 * g")
         expect(self.one([-50., -50., 3., 0.], c=7.)[1], [[0.]], tol=1e-6)
         expect(self.one([1., 2., 3., -50.], c=7.)[0], [[0.]], tol=1e-6)
 
@@ -197,27 +211,26 @@ class TestLstmStep:
         "The doors look at the old h too, and at both biases"
         w = rows([0.], [0.], [0.], [0.])
         h, c = lstm_step(rows([5.]), rows([2.]), rows([1.]), w, rows([0.5], [1.], [0.25], [0.]))
-        expect(c, [[1.218633]], tol=1e-5, why="w_hh times the old h is missing")
+        expect(c, [[1.218633]], tol=1e-5, why="here all four sums are w_hh times h; 0.5: it is missing")
         half = Tensor(np.array([0.5, 1., 0.25, 0.]))
-        expect(lstm_step(rows([5.]), rows([2.]), rows([1.]), w, w, half, half)[1], [[1.218633]], tol=1e-5)
+        expect(lstm_step(rows([5.]), rows([2.]), rows([1.]), w, w, half, half)[1], [[1.218633]], tol=1e-5,
+               why="here all four sums are b_ih + b_hh; 0.8470: one of the two is missing")
 
     def test_two_numbers(self):
         "A state of two: the first two rows are i, the next two f"
         w_ih = rows([50.], [-50.], [-50.], [50.], [50.], [50.], [50.], [-50.])
         h, c = lstm_step(rows([1.]), rows([0., 0.]), rows([3., 5.]), w_ih, Tensor(np.zeros((8, 2))))
-        expect(c, [[1., 5.]], tol=1e-6, why="the four were not cut along the last dimension, in blocks of H")
+        expect(c, [[1., 5.]], tol=1e-6,
+               why="`chunk(4, -1)`: of the 4 H numbers the first H are i, the next H f")
         expect(h, [[math.tanh(1.), 0.]], tol=1e-6)
 
 
 run_tests(TestLstmStep)
 
 # %% [markdown]
-# `RNN`, `LSTM` and `GRU` (two doors, no c) are given as layers, with several of them stacked, and read in
-# both directions (`recurrent_layers_dev.py`).
-#
-# Two things stay. All of the past must fit into one state, whatever will be asked. And step 20 waits for
-# step 19, which waits for step 18: a machine that could do a thousand products at once does one after the
-# other.
+# `RNN`, `LSTM` and `GRU` (two doors, no c) are given as layers (`recurrent_layers_dev.py`). Two things
+# stay. All of the past must fit into one state, whatever will be asked. And step 20 waits for step 19,
+# which waits for step 18: a machine that could do a thousand products at once does one after the other.
 #
 # ## Ask everyone
 #
@@ -253,16 +266,17 @@ run_tests(TestLstmStep)
 # x x x x
 # ```
 #
-# On the right a model has read three words, and two more come: query i stands at place i + offset. (True
-# is "may look" throughout this module, as in PyTorch's `scaled_dot_product_attention`. PyTorch's
-# `MultiheadAttention` means the opposite: True is hidden. Both have surprised many.)
+# On the right a model has read three words, and two more come: query i stands at place i + offset. A row
+# of places compared with a column of places is a table of bools; `arange(n, device=device)` counts them,
+# on the device that the caller wants. (True is "may look" throughout this module, as in PyTorch's
+# `scaled_dot_product_attention`. PyTorch's `MultiheadAttention` means the opposite: True is hidden.)
 
 # %%
 #| export
 def causal_mask(queries, keys=None, offset=0, device=None):
     """Who may look at whom: (queries, keys) bools. Query i is at place i + offset and sees keys up to it.
 
-    keys: how many there are, queries + offset if not given.
+    keys: how many there are, queries + offset if not given. device: where the tensor lies.
 
     >>> causal_mask(2, offset=1)
     tensor([[ True,  True, False],
@@ -285,7 +299,8 @@ class TestCausalMask:
 
     def test_offset(self):
         "Two queries after three places: the first sees four of the five keys"
-        expect(causal_mask(2, offset=3), [[True, True, True, True, False], [True] * 5])
+        expect(causal_mask(2, offset=3), [[True, True, True, True, False], [True] * 5],
+               why="query i is at place i + offset: the first at 3, it sees the keys 0 to 3")
 
     def test_keys(self):
         "With keys=4 the mask is (2, 4), and nobody sees the last two; with keys=1 all see the only one"
@@ -298,8 +313,14 @@ class TestCausalMask:
         expect(causal_mask(0, 3).shape, (0, 3))
 
     def test_bools(self):
-        "It holds bools, and not numbers"
-        expect(str(causal_mask(2).data.dtype), "bool")
+        "It is a tensor of bools, and not of numbers"
+        assert isinstance(causal_mask(2), Tensor), "an array came out: make it of `arange`, which is a tensor"
+        expect(str(causal_mask(2).dtype), "bool")
+
+    def test_device(self):
+        "It is made on the device that is asked for: one that does not exist is refused by `arange`"
+        expect_error(RuntimeError, causal_mask, 2, device="nowhere", says=["nowhere"],
+                     why="`device` was not handed on to `arange`")
 
 
 run_tests(TestCausalMask)
@@ -362,7 +383,7 @@ class TestCombineMasks:
         "Three words and two: a row sees what both masks let through"
         out = combine_masks(self.past, self.words)
         expect(out.shape, (2, 1, 3, 3), why="(B, 1, T, S): the 1 is for the heads")
-        expect(out[0, 0], self.past)
+        expect(out[0, 0], self.past, why="True above the diagonal: it takes both to be seen, & and not |")
         expect(out[1, 0], [[True, False, False], [True, True, False], [True, True, False]],
                why="last row all False: the padding masks queries; it has to mask keys, a column")
 
@@ -402,13 +423,15 @@ run_tests(TestCombineMasks)
 #
 # Module 02 took off the largest score first, so that no e^s is too large for a float; so do you. And a
 # row that may see nothing? All scores are -∞, the largest too, and -∞ - (-∞) is nan, which walks through
-# a whole model. Here the shares of such a row are **zeros**: who may ask nobody hears nothing. Two
-# numbers do that without an `if`: the largest score is never taken to be below the smallest number a
-# float can be, and the sum, to divide by, never below 1. (It never is, if anything is seen: the largest
-# score gives e^0 = 1.)
+# a whole model. Here the shares of such a row are **zeros**: who may ask nobody hears nothing. That needs
+# no `if`, but two floors. Under the largest score: the lowest finite number, `np.finfo(scores.dtype).min`;
+# then -∞ minus it is -∞, e to that 0. Under the sum, by which you divide: 1; then 0/1 is 0. (If anything
+# is seen the sum is at least 1, as the largest score gives e^0.) Nothing else is mended: a nan that is seen
+# makes its row nan, so that a mistake shows.
 #
-# A mask may also be of floats, which are *added* to the scores: 0 for seen, -∞ for hidden, and everything
-# between, as in module 11's ALiBi. Both kinds broadcast to the scores. The op gets arrays.
+# A mask of bools (`mask.dtype == bool`) says what may be seen: `np.where(mask, scores, -np.inf)`. One of
+# floats is *added* to the scores, as in PyTorch: 0 for seen, -∞ for hidden, and everything between, as
+# module 11's ALiBi. Both broadcast to the scores. The op gets arrays; none of them may be written into.
 
 # %%
 #| export
@@ -451,11 +474,12 @@ def _(out, scores, mask=None, dim=-1):
 # %%
 class TestMaskedSoftmax:
     """Shares of what may be seen"""
-    scores = np.array([[0.707107, 0., 0.707107], [3., 1., 2.]])
+    def setup_method(self):
+        self.scores = np.array([[0.707107, 0., 0.707107], [3., 1., 2.]])
 
     def test_untouched(self):
         "The scores are left as they were, with and without a mask"
-        for mask in None, np.array([True, False, True]), np.zeros(3):
+        for mask in None, np.array([[True, False, True]] * 2), np.zeros((2, 3)):
             scores = self.scores.copy()
             masked_softmax(scores, mask)
             expect(scores, self.scores, why="written in place into an array of the caller")
@@ -464,13 +488,16 @@ class TestMaskedSoftmax:
         "The third hidden: 0.6698 and 0.3302"
         out = masked_softmax(self.scores[0], np.array([True, True, False]))
         expect(out, [0.669761, 0.330239, 0.], tol=1e-5,
-               why="0.4011 first: masked after the softmax; 0.3302 last: True and False exchanged")
+               why="0.4011 first: masked after the softmax; 0, 0, 1: True and False exchanged; nan: 0 * -inf "
+                   "is nan, take np.where")
 
     def test_no_mask(self):
         "Without a mask it is softmax, along dim"
         expect(masked_softmax(self.scores)[0], [0.401112, 0.197776, 0.401112], tol=1e-5)
         out = masked_softmax(self.scores, dim=0)
-        expect(out[:, 0], [0.091713, 0.908287], tol=1e-5, why="along dim, and not along the last one")
+        expect(out[:, 0], [0.091713, 0.908287], tol=1e-5, why="0.4011 first: along the last dim, not `dim`")
+        expect(masked_softmax(self.scores).sum(-1), [1., 1.], tol=1e-12,
+               why="they add up to a bit less than 1: was something added to the divisor?")
 
     def test_nothing_to_see(self):
         "A row that may see nothing is zeros, and not nan"
@@ -482,12 +509,23 @@ class TestMaskedSoftmax:
     def test_added(self):
         "A mask of floats is added: log 2 doubles a share's weight, -inf hides it"
         out = masked_softmax(np.zeros(3), np.array([math.log(2), 0., -np.inf]))
-        expect(out, [2 / 3, 1 / 3, 0.], tol=1e-6)
+        expect(out, [2 / 3, 1 / 3, 0.], tol=1e-6,
+               why="0.5, 0, 0.5: floats taken for bools (all but 0 are True); ask for mask.dtype")
 
     def test_large(self):
         "Scores of 1,000 and 998, of -1,000 and -1,002: 0.8808 and 0.1192"
         for most in 1000., -1000.:
-            expect(masked_softmax(np.array([most, most - 2])), [0.880797, 0.119203], tol=1e-5)
+            expect(masked_softmax(np.array([most, most - 2])), [0.880797, 0.119203], tol=1e-5,
+                   why="nan: the largest was not taken off; 0, 0: it was taken to be about 0. The floor is "
+                       "np.finfo(...).min, the lowest number, and not tiny, the smallest above 0")
+
+    def test_nan(self):
+        "A nan that is seen makes its row nan, and no other row; a hidden one does no harm"
+        scores = np.array([[1., np.nan, 2.], [0., 0., 0.]])
+        expect(np.isnan(masked_softmax(scores)), [[True] * 3, [False] * 3],
+               why="a nan was made a number, and a mistake in a model would no longer show")
+        expect(masked_softmax(scores, np.array([True, False, True]))[0], [0.268941, 0., 0.731059], tol=1e-5,
+               why="nan + -inf is nan: put -inf in its place, by np.where and before the largest is taken")
 
     def test_large_and_hidden(self):
         "How large a hidden score is does not matter"
@@ -545,15 +583,15 @@ def why_the_root():
 
 
 # %% [markdown]
-# The leading dimensions, sentences and heads, go along: `@` multiplies the last two, and
-# `swapaxes(-1, -2)` exchanges them. The op keeps the weights, for its gradient; so return both. `keep` is
-# what dropout does to the weights, after the softmax: None, or an array of their shape that holds 0 for
-# what is dropped and 1/(1-p) for the rest, to multiply them with. The weights you return are those before
-# it.
+# Sentences and heads, the leading dimensions, go along: `@` multiplies the last two, `swapaxes(-1, -2)`
+# exchanges them (an array's `transpose` is something else). `keep` is what dropout multiplies the weights
+# with, after the softmax: None, or an array of their shape with 0 for what is dropped, 1/(1-p) elsewhere.
+# Return (output, weights): the op keeps the weights for its gradient, as they were before `keep`.
 #
-# Use `*`, `@`, `swapaxes` and `masked_softmax`, which all know arrays and tensors: the same lines serve,
-# with tensors, for second derivatives and for who wants the weights with their history. Multiplying Q
-# with 1/√d before the product is the same and quicker than dividing the scores: they are as many as T S.
+# `*`, `@`, `swapaxes` and `masked_softmax` all know arrays and tensors: so the same lines serve, with
+# tensors, for second derivatives and for who wants the weights with their history. Multiply Q by 1/√d, and
+# not the scores, which are more. And let 1/√d be a number of Python, `d ** -0.5` or by `math.sqrt`: a
+# float32 array times `np.sqrt(d)`, which is a NumPy float64, is float64, and all that follows with it.
 
 # %%
 #| export
@@ -596,19 +634,21 @@ def _(kept, query, key, value, mask=None, keep=None, scale=None):
     return pull
 
 
-@composite(attention)
+@composite(attention)                                  # the same lines, with tensors: see module 05
 def _(*inputs, **params): return attention.forward(*inputs, **params)[0]
 
 
 # %%
 class TestAttention:
     """Attention"""
-    query, key = np.array([[1., 0.]]), np.array([[1., 0.], [0., 1.], [1., 1.]])
-    value = np.array([[10.], [20.], [60.]])
+    def setup_method(self):
+        self.query, self.key = np.array([[1., 0.]]), np.array([[1., 0.], [0., 1.], [1., 1.]])
+        self.value = np.array([[10.], [20.], [60.]])
 
     def both(self, *args, **params):
         out = attention.forward(*args, **params)
-        assert isinstance(out, tuple) and len(out) == 2, "return two things: (output, weights)"
+        if not isinstance(out, tuple) or len(out) != 2:
+            raise TypeError("attention has to return two things: (output, weights)")
         return out
 
     def test_untouched(self):
@@ -622,8 +662,8 @@ class TestAttention:
     def test_by_hand(self):
         "The query [1, 0] and three words: weights 0.4011, 0.1978, 0.4011, and 32.03"
         out, weights = self.both(self.query, self.key, self.value)
-        expect(weights, [[0.401112, 0.197776, 0.401112]], tol=1e-5, why="0.4223: the root is missing; else "
-               "over which dimension does the softmax go? Each query's weights add up to 1")
+        expect(weights, [[0.401112, 0.197776, 0.401112]], tol=1e-5, why="0.4223: no root, or that of T = 1; "
+               "it is d's, of how many numbers a query has. Else: each query's weights add up to 1")
         expect(out, [[32.03336]], tol=1e-4)
 
     def test_masked(self):
@@ -634,7 +674,13 @@ class TestAttention:
     def test_scale(self):
         "With a scale of 1 it is 32.67, and with 0 all keys weigh the same: 30"
         expect(self.both(self.query, self.key, self.value, scale=1.)[0], [[32.6699]], tol=1e-4)
-        expect(self.both(self.query, self.key, self.value, scale=0.)[0], [[30.]], tol=1e-6)
+        expect(self.both(self.query, self.key, self.value, scale=0.)[0], [[30.]], tol=1e-6,
+               why="32.03: 0 was taken for None, as `scale or ...` does")
+
+    def test_dtype(self):
+        "Of float32 all is float32"
+        for x in self.both(*[x.astype("float32") for x in (self.query, self.key, self.value)]):
+            expect(str(x.dtype), "float32", why="np.sqrt(d) is a float64, and makes all float64: d ** -0.5")
 
     def test_two_queries(self):
         "Two queries, three keys, values of two numbers: each row has its own weights"
@@ -690,7 +736,7 @@ def attend(query, key, value, mask=None, dropout_p=0.0, is_causal=False, scale=N
            need_weights=False):
     """(output, weights, or None unless needed): see scaled_dot_product_attention.
 
-    The weights are those before dropout, and have a history, for which the op is taken apart.
+    The weights are those before dropout. They have a history: for it the op's lines are run with tensors.
     """
     check_attention(query, key, value, mask, dropout_p)
     if is_causal:
@@ -731,8 +777,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 # From (B, T, H d) to (B, H, T, d), that is: the head becomes a dimension that goes along, like the
 # sentence. A single `reshape` to that shape would deal out the numbers in the order in which they lie:
 # head 0 would get 0 1 and 2 3, all of word 0, and nothing of word 1. The shapes are right then, and a
-# model even trains. First cut, then exchange. And back, with what the heads have found, in the opposite
-# order.
+# model even trains. First cut (`reshape`), then exchange (`transpose(1, 2)`). And back, with what the heads
+# have found, in the opposite order. Name all sizes: a -1 cannot be worked out for a batch of none.
 
 # %%
 #| export
@@ -767,8 +813,8 @@ class TestSplitHeads:
         "Two words, two heads: head 1 has 2 3 of word 0 and 6 7 of word 1"
         out = split_heads(counted(1, 2, 4), 2)
         expect(out.shape, (1, 2, 2, 2))
-        expect(out[0, 1], [[2., 3.], [6., 7.]], why="4 5 6 7: cut in the order in which they lie, heads are "
-               "mixed with words. First (B, T, heads, d), then exchange")
+        expect(out[0, 1], [[2., 3.], [6., 7.]], why="4 5 and 6 7: cut in the order in which they lie, heads "
+               "are mixed with words, first (B, T, heads, d), then exchange; 1 3 and 5 7: cut as (d, heads)")
 
     def test_sizes(self):
         "Two sentences of three words, four heads of five numbers: (2, 4, 3, 5)"
@@ -807,15 +853,13 @@ run_tests(TestJoinHeads)
 # `out_proj`, mixes what the heads found. (Without it head 0 could never tell anything to the numbers that
 # belong to head 1.)
 #
-# If queries and keys come from the same words it is *self-attention*: `layer(x)`, or
-# `layer(x, x, x, mask)`. If the keys come from elsewhere, a French sentence say while the queries are of
-# its English one, it is *cross-attention*: `layer(x, memory, memory, mask)`. Nothing else changes.
+# Queries and keys from the same words are *self-attention*: `layer(x)`, or `layer(x, x, x, mask)`. Keys
+# from elsewhere, a French sentence say for queries of its English one, are *cross-attention*:
+# `layer(x, memory, memory, mask)`. Nothing else changes.
 #
-# `self.heads(...)`, given, makes q (B, H, T, d), k and v (B, G, S, d), with your `split_heads`. (G is H,
-# or fewer for grouped queries. A rotary embedding turns q and k there, and a *cache* hands in the keys of
-# words read earlier.) Yours: ask, with `attend`, join the heads, and mix them. Give `attend` the mask,
-# `self.dropout` in training and 0.0 otherwise, `enable_gqa=True` (which does no harm if G is H) and
-# need_weights, and return what it gives as weights.
+# `self.heads(...)`, given, makes q, k and v in heads, with your `split_heads`. Yours: ask, with `attend`,
+# join the heads, and mix them. `attend` needs the mask; as dropout_p `self.dropout` in training, else 0.0;
+# by name `enable_gqa=True`, as keys may have fewer heads, and `need_weights`. Return its weights as they are.
 
 # %%
 #| export
@@ -823,9 +867,8 @@ class MultiHeadAttention(HeadsBase):
     """Attention in num_heads heads: called with (query, key, value, mask), gives (output, weights).
 
     d_model: how long the vectors are. head_dim: how long a head's are, d_model / num_heads if not given.
-    num_kv_heads: how many heads keys and values have, if fewer. rotary: called as rotary(x, offset) on
-    queries and keys, or None. Raises ValueError if the numbers do not fit. arXiv:1706.03762; grouped
-    queries: arXiv:2305.13245.
+    num_kv_heads: how many heads keys and values have, if fewer. rotary: called as rotary(x, place of the
+    first) on queries and keys, or None. ValueError if the numbers do not fit. arXiv:1706.03762, 2305.13245.
 
     >>> out, weights = MultiHeadAttention(d_model=8, num_heads=2)(randn(3, 5, 8), causal_mask(5))
     >>> out.shape, weights.shape
@@ -839,8 +882,8 @@ class MultiHeadAttention(HeadsBase):
 
         query: (B, T, d_model); key, value: (B, S, d_model), the query if not given. mask: (T, S), (B, T, S)
         or what broadcasts to (B, H, T, S); True, or an integer other than 0, where a query may look at a key;
-        or floats to be added. With two arguments the second is the mask. bias: floats to be added to the
-        scores, as ALiBi's. cache, layer: see `AttentionCache`. Weights are dropped only in training.
+        or floats to be added. With two arguments the second is the mask. bias: floats that are added, too.
+        cache, layer: see `AttentionCache`.
         """
         query, key, value, mask = sorted_out(query, key, value, mask, bias)
         q, k, v = self.heads(query, key, value, cache, layer)
@@ -867,9 +910,11 @@ class TestMultiHeadAttention:
     def test_by_hand(self):
         "Two heads of one number, words [0, 1] and [2, 1]: head 0 of word 1 weighs them e^0 and e^4"
         out, weights = plain_layer(2, 2)(rows([0., 1.], [2., 1.]).unsqueeze(0))
+        assert weights is not None, "no weights: hand need_weights on to `attend`, by its name"
         expect(weights[0, 0], [[0.5, 0.5], [0.017986, 0.982014]], tol=1e-5,
                why="0.0558: over the root of d_model; it has to be the head's: leave the scale to `attend`")
-        expect(out[0], [[10., 10.], [19.640276, 10.]], tol=1e-4, why="a tenth: out_proj is missing")
+        expect(out[0], [[10., 10.], [19.640276, 10.]], tol=1e-4,
+               why="1 first: out_proj is missing; 10, 19.64 in the first row: joined without `join_heads`")
 
     def test_heads(self):
         "Each head is attention on its own numbers, and they stand side by side"
@@ -878,7 +923,8 @@ class TestMultiHeadAttention:
             part = self.x.data[..., 2 * h:2 * h + 2]
             found, shares = attention.forward(part, part, part)
             expect(weights[:, h], shares, tol=1e-9)
-            expect(out[..., 2 * h:2 * h + 2], found * 10, tol=1e-9, why="heads are mixed with words")
+            expect(out[..., 2 * h:2 * h + 2], found * 10, tol=1e-9,
+                   why="a tenth of it: out_proj is missing; else `join_heads` puts the heads side by side")
 
     def test_mask(self):
         "With a causal mask a change of the last word changes no word before it"
@@ -889,6 +935,14 @@ class TestMultiHeadAttention:
         expect(after, before, tol=1e-12, why="a later word was seen: the mask is not used, or turned around")
         assert float(abs(layer(self.x)[0][:, :2] - layer(other)[0][:, :2]).max()) > 0.01, \
             "without a mask all is seen, and a change of the last word changes the others"
+
+    def test_another_mask(self):
+        "With a padding in front a change of word 0 changes no other, and each of those sees all of them"
+        layer, other, mask = plain_layer(4, 2), self.x.clone(), Tensor([[False, True, True]] * 3)
+        other[:, 0] = 5.
+        before, after = [layer(x, x, x, mask)[0][:, 1:] for x in (self.x, other)]
+        expect(after, before, tol=1e-12, why="word 0 was seen: hand on the mask itself, not all are causal")
+        assert (layer(self.x, mask)[1].data[..., 1:] > 0).all(), "a 0 for what the mask shows: is_causal?"
 
     def test_cross(self):
         "Queries of one sentence, keys and values of another: three queries, five keys"
@@ -911,11 +965,10 @@ class TestMultiHeadAttention:
         expect(out, plain_layer(4, 2)(self.x)[0], tol=1e-12)
 
     def test_head_dim(self):
-        "Heads may be longer or shorter than their part, and keys may have fewer heads"
-        layer = MultiHeadAttention(4, 2, head_dim=3, num_kv_heads=1, dtype=np.float64)
+        "Heads may be longer than their part; four of queries share two of keys (enable_gqa=True)"
+        layer = MultiHeadAttention(4, 4, head_dim=3, num_kv_heads=2, dtype=np.float64)
         out, weights = layer(self.x)
-        expect((out.shape, weights.shape), ((2, 3, 4), (2, 2, 3, 3)),
-               why="join with `join_heads`; and the queries have more heads than the keys: enable_gqa")
+        expect((out.shape, weights.shape), ((2, 3, 4), (2, 4, 3, 3)), why="join with `join_heads`")
 
 
 run_tests(TestMultiHeadAttention)
@@ -924,8 +977,8 @@ run_tests(TestMultiHeadAttention)
 # ## Exercise 9: two softmaxes become one
 #
 # Eight heads of a text with 8,192 tokens have 8 x 8,192 x 8,192 scores: two gigabytes, for a result of 17
-# megabytes. Nobody wants the scores. Could one look at a few keys at a time, and forget their scores
-# again?
+# megabytes (64 numbers a head). Nobody wants the scores. Could one look at a few keys at a time, and forget
+# their scores again?
 #
 # In a plain sum, yes: sums of parts add up. A softmax has two catches. It divides by a sum over *all*
 # keys; so divide at the very end. And it takes off the largest score first, so that no power overflows;
@@ -946,15 +999,15 @@ run_tests(TestMultiHeadAttention)
 # ```
 #
 # If the first half has the larger score, it is the second that needs the factor. Call m the larger of
-# both tops:
+# both tops, for each query (`np.maximum`):
 #
 # $$ m = \max(m_1, m_2) \qquad l = e^{m_1 - m}\, l_1 + e^{m_2 - m}\, l_2 \qquad
 #    s = e^{m_1 - m}\, s_1 + e^{m_2 - m}\, s_2 $$
 #
 # Given: `Part(top, total, summed)` holds m, l and s for every query: two columns (..., T, 1) and (..., T,
-# v). `part_of(scores, values)` makes the Part of some keys, as in the two lines above (and writes over
-# the scores). A query that may see none of them has zeros, and as its top the lowest number there is, not
-# -inf: you need no special case.
+# v). You return one. `part_of(scores, values)` makes the Part of some keys, as in the two lines above (and
+# writes over the scores). A query that may see none of them has zeros, and as its top the lowest number
+# there is, not -inf: you need no special case.
 
 # %%
 #| export nn.efficient_attention
@@ -984,10 +1037,12 @@ class TestMergeBlocks:
     def test_by_hand(self):
         "Scores 1 3 and 2 5, values 1 2 and 3 4: top 5, total 1.2034, summed 4.4383"
         both = merge_blocks(*four_keys())
+        assert isinstance(both, Part), "return a Part(top, total, summed): who merges next asks for its .top"
         expect(both[0], [[5.]], why="the top of both is the larger of the two")
         expect(both[1], [[1.203438]], tol=1e-5, why="2.185: the first total was not scaled by e⁻²; "
                "9.439: it was scaled by e², the difference is the wrong way round")
-        expect(both[2], [[4.438347]], tol=1e-5, why="6.285: the first sum was not scaled")
+        expect(both[2], [[4.438347]], tol=1e-5,
+               why="6.285: the first sum was not scaled; 3.688: divided, and that comes at the very end")
 
     def test_the_other_order(self):
         "The order does not matter: now it is the second half that is scaled"
@@ -1004,7 +1059,7 @@ class TestMergeBlocks:
         expect([float(x[0, 0]) for x in (*one, *two)], want, tol=1e-5, why="a Part was written into")
 
     def test_each_query(self):
-        "Each query has its own top: one is scaled in the first half, the other in the second"
+        "Each query has its own top (np.maximum, no `if`): one is scaled in the first half, one in the second"
         one = part_of(np.array([[1., 3.], [9., 7.]]), np.array([[1., 0.], [2., 10.]]))
         two = part_of(np.array([[2., 5.], [7., 8.]]), np.array([[3., 20.], [4., 30.]]))
         both = merge_blocks(one, two)
@@ -1042,20 +1097,19 @@ run_tests(TestMergeBlocks)
 #        ...   ■  →     ■    →  ■                ■  ■  ◩  .       key is never computed
 # ```
 #
-# It is FlashAttention's algorithm (arXiv:2205.14135). On a GPU a tile stays in the memory on the chip,
-# and here in the processor's cache. The class `Tiling`, given, knows where the tiles lie, and masks their
-# scores:
+# It is FlashAttention's algorithm (arXiv:2205.14135; there a tile stays on the chip, here in the cache).
+# The class `Tiling`, given, knows where the tiles lie, and masks their scores:
 #
 # ```
-# t.rows()       loop over the rows of tiles; `at` is the place of their queries in arrays (..., T, any size)
-# t.tiles(at)    loop over the tiles of such a row: (where, scores). `where` is the place of the keys, so
-#                t.value[where] are their values. What may not be seen is -inf in the scores already.
+# t.rows()       loop over the rows of tiles; at: an index, the result's rows of these queries are out[at]
+# t.tiles(at)    loop over the tiles of such a row: (where, scores). where: an index of the keys, their
+#                values are t.value[where]. What may not be seen is -inf in the scores already.
 # t.nothing      the Part of no keys at all: merged with another, it changes nothing
 # ```
 #
-# Your lines leave in `part` the Part of all keys for the queries at `at`. Below them it is divided, by
-# the total (or by 1 for who sees nothing and has the total 0), and the tops and totals are kept for the
-# way back.
+# (`t.value` is `value` with a place for every sentence and head, also where these share theirs.) Your lines
+# leave in `part` the Part of all keys for the queries at `at`. Below them it is divided, by the total (or
+# by 1 for who sees nothing and has the total 0), and tops and totals are kept for the way back.
 
 # %%
 #| export nn.efficient_attention
@@ -1109,10 +1163,16 @@ class TestTiledAttention:
 
     def test_every_tiling(self):
         "All tilings give the dense numbers: one tile, many, tiles that do not fill the last row or column"
-        query, key, value = three(2, 3, 11, 4)
+        query, key, value = three(2, 7, 2)
         want = dense(query, key, value)
-        for block in 100, 1, 4, (3, 5), (5, 2):
-            expect(tiled_attention(query, key, value, block=block), want, tol=1e-9)
+        for block in 100, 1, 3, (3, 5), (5, 2):
+            expect(tiled_attention(query, key, value, block=block), want, tol=1e-9,
+                   why="every tile of the row has to be merged into what there is")
+
+    def test_shared_values(self):
+        "Two sentences and three heads may share their values: they stand in t.value, at `where`"
+        query, key, value = *three(2, 3, 4, 2)[:2], three(4, 2)[2]
+        expect(tiled_attention(query, key, value, block=2), dense(query, key, value), tol=1e-9)
 
     def test_causal(self):
         "Causal, each query sees the keys up to its own, with tiles above the diagonal left out"
@@ -1156,9 +1216,8 @@ class TestTiledAttention:
 
 
 # %% [markdown]
-# The way back needs the weights, and they are gone. They are computed again, tile by tile: more
-# arithmetic, less memory. With the tops and totals that were kept, every tile can be done for itself
-# (`tiles_dev.py` shows how). For gradients of gradients there is the plain form.
+# The way back needs the weights, and they are gone. With the tops and totals that were kept they are
+# computed again, each tile for itself (`tiles_dev.py`). Gradients of gradients go through the plain form.
 
 # %%
 #| export nn.efficient_attention
@@ -1207,10 +1266,11 @@ run_tests(TestTiledAttention)
 # afterwards:             seen = seen + K₂ᵀ V₂
 # ```
 #
-# Yours: `out`, (..., T, v + 1), without and with is_causal. You have q, k and v: the features, and the
-# values with their ones. `for some_q, some_k, some_v in blocks` goes through them block by block. `seen`
-# begins as the product of no keys and no values: zeros, (..., d, v + 1). These are tensors, so write into
-# none of them (no `+=`); collect what the blocks give in a list and join them with `cat(list, -2)`.
+# Yours: `out`, (..., T, v + 1), without and with is_causal. Work with q and k, which are features already,
+# and v, the values with their ones, and no longer with query, key and value. `for some_q, some_k, some_v in
+# blocks` goes through them block by block (once: it is an iterator). `seen` is there too, and begins as
+# zeros, (..., d, v + 1). These are tensors, so write into none of them (no `+=`); collect what the blocks
+# give in a list and join it along the places: `cat(list, -2)`.
 
 # %%
 #| export nn.efficient_attention
@@ -1270,12 +1330,13 @@ class TestLinearAttention:
         "q = 1, keys 0 and 2, values 10 and 20: 140 / 8"
         inputs = [Tensor(np.array(x)) for x in ([[1.]], [[0.], [2.]], [[10.], [20.]])]
         expect(linear_attention(*inputs, eps=0), [[17.5]],
-               why="16.67: q and k are features already, and elu + 1 was taken once more")
+               why="16.67: q and k are features already, and elu + 1 was taken once more; 20: `key` in place "
+                   "of k; no numbers at all: `value` in place of v, which has the column of ones")
 
     def test_table(self):
         "It is what the table of all pairs gives, for two heads of seven places"
         out, want = self.found(2, 7, 4)
-        expect(out, want, tol=1e-9)
+        expect(out, want, tol=1e-9, why="it is all computed with q, k and v, not with query, key and value")
 
     def test_causal_by_hand(self):
         "Causal, in blocks of 1: the first query sees 10 alone, the second both: 17.5"
@@ -1287,6 +1348,7 @@ class TestLinearAttention:
         "Causal, any blocks give the same: one, many, a last one that is not full"
         for block in 64, 1, 3, 4:
             out, want = self.found(2, 8, 4, is_causal=True, block=block)
+            expect(out.shape, want.shape, why="join the blocks along the places: cat(list, -2)")
             expect(out, want, tol=1e-9, why="a block sees itself up to the diagonal, and all that come "
                    "before it: `seen` must grow after the block, and not before")
 
@@ -1324,10 +1386,9 @@ class TestLinearAttention:
 run_tests(TestLinearAttention)
 
 # %% [markdown]
-# Between the two lies a third way: softmax, but only for some of the pairs. In a *sliding window* each
-# query sees the keys at most w places away, T · (2w + 1) pairs; a few chosen tokens see all and are seen
-# by all (Longformer), and BigBird adds some pairs at random. `sparse_dev.py` has both, each with a
-# function that draws its mask:
+# A third way: softmax, but for some of the pairs. In a *sliding window* each query sees the keys at most w
+# places away, T · (2w + 1) pairs; a few chosen tokens see all and are seen by all (Longformer), and BigBird
+# adds some pairs at random. `sparse_dev.py` has both, each with a function that draws its mask:
 #
 # ```python
 # sliding_window_attention(query, key, value, window=64, global_tokens=[0])
@@ -1364,17 +1425,18 @@ def memory_against_length():
 
 # %% [markdown]
 # What must hold on any machine: dense memory grows fourfold with each doubling of T, the tiles' and the
-# linear one's at most twofold. (At first less, as a few tiles are there at any length.) And the tiles,
-# which compute every score twice, forward and on the way back, take less time than the dense table, not
-# more: half of a causal table is never looked at, and a tile is still in the cache when its powers are
-# taken, where the table has to come from main memory once for each step. How much is saved depends on the
-# machine.
+# linear one's at most twofold. (At first less, as a few tiles are there at any length. The linear one can
+# hold more than the tiles: for its way back each block's small table and `seen` are kept, where tiles keep
+# nothing and compute again.) And the tiles, which compute every score twice, take less time than the dense
+# table, not more: half of a causal table is never looked at, and a tile is still in the cache when its
+# powers are taken, where the table comes from main memory at each step. How much depends on the machine.
 
 # %% [markdown]
 # ## Measure: an LSTM against attention
 #
-# Eight sentences of vectors of 256 numbers, forward only: the layer `LSTM`, and your `MultiHeadAttention`
-# with eight heads, for 64 to 2,048 words. Guess first (nothing is measured before):
+# Four sentences of vectors of 128 numbers, forward only: the layer `LSTM`, and your `MultiHeadAttention`
+# with four heads, for 64 to 2,048 words. (That takes a few seconds, and half a gigabyte: at 2,048 words a
+# table of scores is 268 MB, and there are two at once.) Guess first, nothing is measured before:
 #
 # 1. Which of the two is quicker at 64 words, and from which length on is it the other?
 # 2. Back to the opening. Twenty words: how much does the state after word 20 change if word 1 changes a
@@ -1383,7 +1445,7 @@ def memory_against_length():
 
 # %%
 guess_of_length = None             # who is quicker at 64 words, and from how many on not: ("LSTM", 512)?
-guess_of_change = None             # reader, LSTM, attention: (1e-6, 1e-2, 0.5)?
+guess_of_change = None             # three numbers, for reader, LSTM and attention: (1, 1, 1)?
 
 
 @measure
@@ -1391,11 +1453,11 @@ def lstm_or_attention():
     if guess_of_length is None:
         return print("guess_of_length is None: guess, then run this again")
     manual_seed(0)
-    attends, reads = MultiHeadAttention(256, 8), LSTM(256, 256, batch_first=True)
+    attends, reads = MultiHeadAttention(128, 4), LSTM(128, 128, batch_first=True)
     with no_grad():
         for t in 64, 128, 256, 512, 1024, 2048:
-            x = randn(8, t, 256)
-            one, other = [timed(f, x, repeat=2) for f in (reads, lambda x: attends(x, need_weights=False))]
+            x = randn(4, t, 128)
+            one, other = [timed(f, x, repeat=3) for f in (reads, lambda x: attends(x, need_weights=False))]
             print(f"{t:5} words: LSTM {one * 1e3:6.0f} ms, attention {other * 1e3:6.0f} ms")
     print("you guessed", guess_of_length)
 
@@ -1412,32 +1474,35 @@ def what_is_left_of_word_one():
         h = rnn_step(x, h, ones, half)
         cell, c = lstm_step(x, cell, c, rows([0.], [0.], [1.], [0.]), none, doors)
     x = Tensor(np.stack([w.data[0] for w in words]), requires_grad=True)                       # (20, 1)
-    asked = attention(x[-1:] * 0, x, x)
-    for name, out, leaf in ("reader", h, words[0]), ("LSTM", cell, words[0]), ("attention", asked, x):
+    asked, learned = [attention(rows([q]), x, x) for q in (0., 20.)]     # with 20 it asks for word 1
+    for name, out, leaf in (("reader", h, words[0]), ("LSTM", cell, words[0]), ("attention", asked, x),
+                            ("attention that asks for word 1", learned, x)):
+        leaf.grad = None
         out.sum().backward()
-        print(f"{name:10} changes by {abs(float(leaf.grad[0, 0])):.1e} of what word 1 changes by")
+        print(f"{name} changes by {abs(float(leaf.grad[0, 0])):.1e} of what word 1 changes by")
     print("you guessed", guess_of_change)
 
 
 # %% [markdown]
-# What must hold on any machine. The LSTM's time grows with T: twice the words, twice the time.
-# Attention's grows faster and faster, towards fourfold for twice the words: the table of scores is T by
-# T. For short texts attention is the quicker one, with a few large products instead of T small ones of
-# which each waits for the one before. So it is not true that attention is quicker. Up to a length it is,
-# some hundred words perhaps on one core; the more a machine does at once the farther away that is, and on
-# a GPU, which waits for a small product as long as for a large one, it is far off this list.
+# What should show on any machine, apart from what else it is doing. The LSTM's time grows with T: twice the
+# words, twice the time. Attention's grows faster, in the end about fourfold for twice the words, as the
+# table of scores is T by T (and by more once, where it no longer fits into the cache). For short texts
+# attention is the quicker one, with a few large products instead of T small ones of which each waits for
+# the one before. So it is not true that attention is quicker. Up to a length it is, some hundred words
+# perhaps on one core; the more a machine does at once the farther away that is, and on a GPU, which waits
+# for a small product as long as for a large one, it is far off this list.
 #
 # The second is the answer to the opening question. The reader has less than a millionth left. The LSTM
-# keeps a fifth, thanks to a door that it had to learn to leave open, and every further word takes a bit
-# more. Attention has a twentieth, as of every word, *before it has learned anything*, and one product can
-# make it 1. How far away word 1 is does not matter. The price is the table: exercises 9 to 11 made it
-# smaller.
+# keeps a fifth: after nineteen words the door has left 0.98¹⁹ = 0.71, and the rest went *once*, as word 1
+# came in through tanh (whose slope at 1 is 0.42) and as c is shown through another (0.76). Every further
+# word takes 2 percent. Attention has a twentieth, as of every word, *before it has learned anything*, and
+# with a query that fits word 1 it has all of it. How far away that is does not matter. The price is the
+# table: exercises 9 to 11 made it smaller.
 #
 # ## Pictures
 #
-# In a notebook: the four kinds of masks, and what two heads of a layer look at. Here the layer has
-# learned nothing; it is told by its weights to look for equal words (head 0) and for nothing special
-# (head 1).
+# In a notebook: the four kinds of masks, and what two heads look at. The layer has learned nothing: its
+# weights are set so that head 0 looks for equal words, and head 1 for nothing special.
 
 # %%
 @measure

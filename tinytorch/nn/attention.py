@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 e6e1415a1ccebc31ca799ec662323108d6891dfb1c261a747aed3b3ec67995bc  body sha256 c06d9a75ae7886c638f63f82c11f83ff6f1ca7d5480e42f8d5fd603376851ab7  # noqa: E501
+# source sha256 4649d8dc840cec31cd835288752fe05c5bfca8367a8fb47d1bffa76c4fa1a58b  body sha256 9084f4af642c072a2e758a30c4d3a4cdd1980b6965dcdb6e224748afd20e6502  # noqa: E501
 """nn.attention: built in module 12_attention."""
 
 import numpy as np
@@ -28,7 +28,7 @@ __all__ = [
 def causal_mask(queries, keys=None, offset=0, device=None):
     """Who may look at whom: (queries, keys) bools. Query i is at place i + offset and sees keys up to it.
 
-    keys: how many there are, queries + offset if not given.
+    keys: how many there are, queries + offset if not given. device: where the tensor lies.
 
     >>> causal_mask(2, offset=1)
     tensor([[ True,  True, False],
@@ -120,7 +120,7 @@ def _(kept, query, key, value, mask=None, keep=None, scale=None):
     return pull
 
 
-@composite(attention)
+@composite(attention)                                  # the same lines, with tensors: see module 05
 def _(*inputs, **params): return attention.forward(*inputs, **params)[0]
 
 
@@ -128,7 +128,7 @@ def attend(query, key, value, mask=None, dropout_p=0.0, is_causal=False, scale=N
            need_weights=False):
     """(output, weights, or None unless needed): see scaled_dot_product_attention.
 
-    The weights are those before dropout, and have a history, for which the op is taken apart.
+    The weights are those before dropout. They have a history: for it the op's lines are run with tensors.
     """
     check_attention(query, key, value, mask, dropout_p)
     if is_causal:
@@ -175,9 +175,8 @@ class MultiHeadAttention(HeadsBase):
     """Attention in num_heads heads: called with (query, key, value, mask), gives (output, weights).
 
     d_model: how long the vectors are. head_dim: how long a head's are, d_model / num_heads if not given.
-    num_kv_heads: how many heads keys and values have, if fewer. rotary: called as rotary(x, offset) on
-    queries and keys, or None. Raises ValueError if the numbers do not fit. arXiv:1706.03762; grouped
-    queries: arXiv:2305.13245.
+    num_kv_heads: how many heads keys and values have, if fewer. rotary: called as rotary(x, place of the
+    first) on queries and keys, or None. ValueError if the numbers do not fit. arXiv:1706.03762, 2305.13245.
 
     >>> out, weights = MultiHeadAttention(d_model=8, num_heads=2)(randn(3, 5, 8), causal_mask(5))
     >>> out.shape, weights.shape
@@ -191,8 +190,8 @@ class MultiHeadAttention(HeadsBase):
 
         query: (B, T, d_model); key, value: (B, S, d_model), the query if not given. mask: (T, S), (B, T, S)
         or what broadcasts to (B, H, T, S); True, or an integer other than 0, where a query may look at a key;
-        or floats to be added. With two arguments the second is the mask. bias: floats to be added to the
-        scores, as ALiBi's. cache, layer: see `AttentionCache`. Weights are dropped only in training.
+        or floats to be added. With two arguments the second is the mask. bias: floats that are added, too.
+        cache, layer: see `AttentionCache`.
         """
         query, key, value, mask = sorted_out(query, key, value, mask, bias)
         q, k, v = self.heads(query, key, value, cache, layer)
