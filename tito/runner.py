@@ -317,6 +317,9 @@ def forked(work: Callable[[Callable], None], seconds: float) -> dict:
     child = os.fork()
     if child == 0:
         os.close(reading)
+        # The parent ends it in time, unless somebody ends the parent
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, seconds + 1)
         _work_and_die(work, writing)
     os.close(writing)
     data, in_time = _read_until(reading, time.monotonic() + seconds)

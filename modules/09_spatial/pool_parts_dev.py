@@ -119,8 +119,12 @@ def picked(x, which, grid):
 def put_back(g, which, grid, height, width):
     """Each number of g (..., rows, columns) at the place of its window that `which` names, added up."""
     out = grid.zeros(g, *g.shape[:-2], height, width)
+    apart = all([step > gap * (k - 1) for step, gap, k in zip(grid.stride, grid.dilation, grid.kernel)])
     for i, place in enumerate(grid.places()):
-        out[place] += through(g, which == i)
+        if apart:                                      # no window shares a number with another
+            out[place] = through(g, which == i)
+        else:
+            out[place] += through(g, which == i)
     return grid.cropped(out, height, width)
 
 

@@ -10,6 +10,9 @@
 # %%
 import math
 
+import numpy as np
+from threads_dev import threads_of_blas, together
+
 from tinytorch.core.autograd import vjp
 from tinytorch.core.backend import array_module
 from tinytorch.core.op import op
@@ -136,16 +139,29 @@ class LongRows(Unrolling):
 # %%
 #| export
 CACHE = 1 << 19            # numbers at a time: few enough to be in a cache when the product reads them
+SMALL = 1 << 17            # up to so many a second thread would cost more than it saves
 
 
-def parts(n, numbers):
+def parts(n, numbers, threads=1):
     """Slices over n pictures: a few at a time, so that their windows, `numbers` each, stay in a cache.
 
+    There are as many for each of the `threads`, unless all is small.
+
     >>> parts(5, 200_000)
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 6, None)]
+    [slice(0, 3, None), slice(3, 6, None)]
     """
-    step = max(1, CACHE // max(numbers, 1))
+    if n * numbers <= SMALL:
+        threads = 1
+    count = max(1, math.ceil(n * numbers / CACHE / threads)) * threads
+    step = max(1, math.ceil(n / count))
     return [slice(start, start + step) for start in range(0, n, step)]
+
+
+def in_parts(work, x, numbers):
+    """[work(part), ...] for slices over the pictures x, whose windows have `numbers` numbers each."""
+    if array_module(x) is not np:
+        return [work(part) for part in parts(len(x), numbers)]     # a GPU has its own ways to share work
+    return together(work, parts(len(x), numbers, threads_of_blas()))
 
 
 # %% [markdown]

@@ -3,6 +3,7 @@ import itertools
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 import tinytorch as torch
 from tinytorch.core.checks import check_gradient
@@ -86,7 +87,24 @@ def test_long_rows(groups, padding, dilation):
 def test_parts():
     """Together they are everything, and an enormous picture is a part of its own"""
     for n, numbers in (7, 1), (7, 1 << 18), (7, 1 << 40), (0, 5), (3, 0):
-        assert [i for part in parts(n, numbers) for i in range(n)[part]] == list(range(n))
+        for threads in 1, 2, 3:
+            assert [i for part in parts(n, numbers, threads) for i in range(n)[part]] == list(range(n))
+    assert len(parts(64, 20_000, 2)) == 4 and len(parts(64, 2000, 2)) == 1
+
+
+def test_threads_give_the_same():
+    """A large batch, whose parts are shared among threads, has the numbers of its pictures one by one"""
+    x, weight, bias = N(12, 3, 40, 40), N(5, 3, 3, 3), N(5)
+    with threadpool_limits(3, "blas"):
+        out = conv2d(x, weight, bias, 1, 1)
+        g = N(*out.shape)
+        dw, dx = conv2d_weight(x, weight.shape, g, 1, 1), conv2d_input(x.shape, weight, g, 1, 1)
+    alone = [conv2d(x[i], weight, bias, 1, 1) for i in range(12)]
+    np.testing.assert_allclose(out, alone, atol=1e-12)
+    dws = [conv2d_weight(x[i], weight.shape, g[i], 1, 1) for i in range(12)]
+    dxs = [conv2d_input(x[i].shape, weight, g[i], 1, 1) for i in range(12)]
+    np.testing.assert_allclose(dw, np.sum(dws, 0), atol=1e-10)
+    np.testing.assert_allclose(dx, dxs, atol=1e-12)
 
 
 # ---- inputs of every kind ----

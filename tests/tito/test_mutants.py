@@ -1,6 +1,8 @@
 """Small wrong changes: which are made, which are killed, which survive and are said to."""
 
 import ast
+import subprocess
+import sys
 import time
 from types import SimpleNamespace
 
@@ -228,6 +230,24 @@ def test_without_a_fork_each_variant_gets_a_process_of_its_own(small_course, mon
         assert first is variants.process is None
     told = runner.forked(lambda tell: tell("check", state=PASSED), seconds=1)
     assert told == {"events": [{"event": "check", "state": PASSED}], "code": 0}
+
+
+@pytest.mark.skipif(not runner.FORKS, reason="this system does not fork")
+def test_a_fork_ends_in_time_also_if_nobody_is_left_to_end_it():
+    """Whoever kills tito while a mutant loops for ever leaves nothing that runs on"""
+    code = """if True:
+        from tito import runner
+        def loop(tell):
+            print("running", flush=True)
+            while True: pass
+        runner.forked(loop, seconds=0.5)
+        """
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout.readline() == "running\n"
+        parent.kill()
+        began = time.monotonic()
+        assert parent.stdout.read() == ""              # until the last one that holds the pipe is gone
+    assert time.monotonic() - began < 10
 
 
 def test_variants_of_the_same_length_and_second_are_not_mixed_up(small_course):

@@ -1,5 +1,5 @@
 # Generated from modules/09_spatial/spatial_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 afb15ee85ee67dd7dd7559516227bf60ef55566380485260cffafe09fb63686a  body sha256 af63cdd31f105a6bd465c227da9accf70e920f6beb5a0d67cc4e928110523d70  # noqa: E501
+# source sha256 b1eedd4760c023cd2abd94a642bc220e2b1210cc8dd4b6339ca7ce3f0c207033  body sha256 af63cdd31f105a6bd465c227da9accf70e920f6beb5a0d67cc4e928110523d70  # noqa: E501
 """nn.batch_norm: built in module 09_spatial."""
 
 import math

@@ -1,5 +1,5 @@
 # Generated from modules/09_spatial/pool_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 b0b46a6283659d4a25b75cdf7eba9cd4aadf7afc2d77c71aaf15422f88632f97  body sha256 68043017ffa4fbf91c044d1b1ae21a117614e8f56f59f2fbed7af04dd2391a39  # noqa: E501
+# source sha256 ceeafdba9b3f5896db173bd2eca4e8979e3be9e0bcb11b2b09cf57b19458d559  body sha256 36e51113e1bb2a276d7510f75a73c50e82ea2657c7291de82069cda81fac6d0c  # noqa: E501
 """nn.pool_parts: built in module 09_spatial."""
 
 from tinytorch.core.activation_rules import through
@@ -108,8 +108,12 @@ def picked(x, which, grid):
 def put_back(g, which, grid, height, width):
     """Each number of g (..., rows, columns) at the place of its window that `which` names, added up."""
     out = grid.zeros(g, *g.shape[:-2], height, width)
+    apart = all([step > gap * (k - 1) for step, gap, k in zip(grid.stride, grid.dilation, grid.kernel)])
     for i, place in enumerate(grid.places()):
-        out[place] += through(g, which == i)
+        if apart:                                      # no window shares a number with another
+            out[place] = through(g, which == i)
+        else:
+            out[place] += through(g, which == i)
     return grid.cropped(out, height, width)
 
 

@@ -1,5 +1,5 @@
 # Generated from modules/09_spatial/spatial_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 afb15ee85ee67dd7dd7559516227bf60ef55566380485260cffafe09fb63686a  body sha256 aee4a5b03cab4543d25f8e10c23d6b2cf1e588aa9e0b8bb8518e75702c7c493c  # noqa: E501
+# source sha256 b1eedd4760c023cd2abd94a642bc220e2b1210cc8dd4b6339ca7ce3f0c207033  body sha256 aee4a5b03cab4543d25f8e10c23d6b2cf1e588aa9e0b8bb8518e75702c7c493c  # noqa: E501
 """nn.pooling: built in module 09_spatial."""
 
 import numpy as np

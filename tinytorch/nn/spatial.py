@@ -1,5 +1,5 @@
 # Generated from modules/09_spatial/spatial_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 afb15ee85ee67dd7dd7559516227bf60ef55566380485260cffafe09fb63686a  body sha256 240cba4808a64e0272ea86e4b6e3ed7726acee4698f9e11ed926eb36201c4eea  # noqa: E501
+# source sha256 b1eedd4760c023cd2abd94a642bc220e2b1210cc8dd4b6339ca7ce3f0c207033  body sha256 5f96a9101bbfbfd928c8af58c9dae54404ab1b4c438c715010a712470152d6ed  # noqa: E501
 """nn.spatial: built in module 09_spatial."""
 
 import math
@@ -20,11 +20,11 @@ from tinytorch.nn.conv_parts import (
     one_dtype,
     pair,
 )
-from tinytorch.nn.unrolling import LongRows, Unrolling, channel_sums, parts
+from tinytorch.nn.unrolling import LongRows, Unrolling, channel_sums, in_parts
 
 __all__ = [
-    "Windows", "conv2d", "conv2d_input", "conv2d_loops", "conv2d_weight", "grid_of", "output_size",
-    "plan_of", "same_padding", "windows",
+    "Windows", "conv2d", "conv2d_input", "conv2d_loops", "conv2d_weight", "conv_part", "grid_of",
+    "output_size", "plan_of", "same_padding", "weight_part", "windows",
 ]
 
 
@@ -116,12 +116,16 @@ def grid_of(input_size, weight_size, stride=1, padding=0, dilation=1):
 
 
 def plan_of(input_size, weight_size, stride, padding, dilation, groups):
-    """(grid, u, slices) for a convolution: where windows lie, what unrolls them, how many at a time."""
+    """(grid, u, numbers) for a convolution: where windows lie, what unrolls them, how much that is."""
     check_conv(input_size, weight_size, groups)
     grid = grid_of(input_size, weight_size, stride, padding, dilation)
     u = (LongRows if grid.stride == (1, 1) else Windows)(grid, groups, input_size[-2:])
-    n = input_size[0] if len(input_size) == 4 else 1
-    return grid, u, parts(n, math.prod(weight_size[1:]) * groups * math.prod(grid.size))
+    return grid, u, math.prod(weight_size[1:]) * groups * math.prod(grid.size)
+
+
+def conv_part(u, matrix, x):
+    """Exercise 6. Windows of pictures x (n, C, H, W) times filters (G, O/G, K): (n, O, rows, columns)."""
+    return u.picture(matrix @ u.rows(x))
 
 
 @op
@@ -136,16 +140,23 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     array([[[-5, -5],
             [-5, -5]]])
     """
-    grid, u, slices = plan_of(input.shape, weight.shape, stride, padding, dilation, groups)
+    grid, u, numbers = plan_of(input.shape, weight.shape, stride, padding, dilation, groups)
     check_bias(weight, bias)
     one_dtype("conv2d", input, weight, bias)
     x, matrix = u.padded(batched(input)), u.matrix(weight)
     out = array_module(x).empty((len(x), len(weight), *grid.size), x.dtype)
-    for part in slices:
-        out[part] = u.picture(matrix @ u.rows(x[part]))
-    if bias is not None:
-        out += bias.reshape(len(weight), 1, 1)
+
+    def fill(part):
+        out[part] = conv_part(u, matrix, x[part])
+        if bias is not None:
+            out[part] += bias.reshape(len(weight), 1, 1)
+    in_parts(fill, x, numbers)
     return out if input.ndim == 4 else out[0]
+
+
+def weight_part(u, x, g):
+    """Exercise 7. Windows of x (n, C, H, W) times their g (n, O, rows, columns), summed: (G, K, O/G)."""
+    return (u.rows(x) @ u.line(g).swapaxes(2, 3)).sum(0)
 
 
 @op
@@ -160,12 +171,13 @@ def conv2d_weight(input, weight_size, grad_output, stride=1, padding=0, dilation
     array([[[[13, 16],
              [25, 28]]]])
     """
-    grid, u, slices = plan_of(input.shape, weight_size, stride, padding, dilation, groups)
+    grid, u, numbers = plan_of(input.shape, weight_size, stride, padding, dilation, groups)
     x, g, o, k = u.padded(batched(input)), batched(grad_output), weight_size[0], math.prod(weight_size[1:])
     check_gradient_size(g, len(x), o, *grid.size)
+
     total = array_module(x).zeros((groups, k, o // groups), x.dtype)
-    for part in slices:
-        total += (u.rows(x[part]) @ u.line(g[part]).swapaxes(2, 3)).sum(0)
+    for some in in_parts(lambda part: weight_part(u, x[part], g[part]), x, numbers):
+        total += some
     return u.weight(total.swapaxes(1, 2), weight_size)
 
 
@@ -179,12 +191,11 @@ def conv2d_input(input_size, weight, grad_output, stride=1, padding=0, dilation=
     >>> conv2d_input((1, 1, 3), np.array([[[[1, 10]]]]), np.array([[[2, 3]]]))
     array([[[ 2, 23, 30]]])
     """
-    grid, u, slices = plan_of(input_size, weight.shape, stride, padding, dilation, groups)
+    grid, u, numbers = plan_of(input_size, weight.shape, stride, padding, dilation, groups)
     g, matrix = batched(grad_output), u.matrix(weight).swapaxes(1, 2)
     check_gradient_size(g, *(input_size[:-3] or (1,)), len(weight), *grid.size)
     dx = u.zeros(g, len(g), input_size[-3])
-    for part in slices:
-        u.add_back(dx[part], matrix, u.line(g[part]))
+    in_parts(lambda part: u.add_back(dx[part], matrix, u.line(g[part])), g, numbers)
     return grid.cropped(dx, *input_size[-2:]).reshape(input_size)
 
 

@@ -1,15 +1,18 @@
 # Generated from modules/09_spatial/unrolling_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 7a7143f22a684720906c3f9890f9dde90e2c111a58eb0d0a36f5547945704603  body sha256 267e14ad8d20e57d26a57e6e83feeeb0d5d4154ec04d1aff854c1aa273f879c0  # noqa: E501
+# source sha256 acdeb94fb087ee2fc5c9f66b5321794f046d5716e8d452aeb29a28a793cf4521  body sha256 0f6f1a564388eb399921b1d635f01d2d67c8a5ed5ae0e56a3ada1ab5f365578e  # noqa: E501
 """nn.unrolling: built in module 09_spatial."""
 
 import math
+
+import numpy as np
 
 from tinytorch.core.autograd import vjp
 from tinytorch.core.backend import array_module
 from tinytorch.core.op import op
 from tinytorch.core.rules import spread
+from tinytorch.nn.threads import threads_of_blas, together
 
-__all__ = ["CACHE", "LongRows", "Unrolling", "channel_sums", "parts"]
+__all__ = ["CACHE", "LongRows", "SMALL", "Unrolling", "channel_sums", "in_parts", "parts"]
 
 
 class Unrolling:
@@ -108,16 +111,29 @@ class LongRows(Unrolling):
 
 
 CACHE = 1 << 19            # numbers at a time: few enough to be in a cache when the product reads them
+SMALL = 1 << 17            # up to so many a second thread would cost more than it saves
 
 
-def parts(n, numbers):
+def parts(n, numbers, threads=1):
     """Slices over n pictures: a few at a time, so that their windows, `numbers` each, stay in a cache.
 
+    There are as many for each of the `threads`, unless all is small.
+
     >>> parts(5, 200_000)
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 6, None)]
+    [slice(0, 3, None), slice(3, 6, None)]
     """
-    step = max(1, CACHE // max(numbers, 1))
+    if n * numbers <= SMALL:
+        threads = 1
+    count = max(1, math.ceil(n * numbers / CACHE / threads)) * threads
+    step = max(1, math.ceil(n / count))
     return [slice(start, start + step) for start in range(0, n, step)]
+
+
+def in_parts(work, x, numbers):
+    """[work(part), ...] for slices over the pictures x, whose windows have `numbers` numbers each."""
+    if array_module(x) is not np:
+        return [work(part) for part in parts(len(x), numbers)]     # a GPU has its own ways to share work
+    return together(work, parts(len(x), numbers, threads_of_blas()))
 
 
 @op

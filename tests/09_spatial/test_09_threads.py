@@ -1,0 +1,66 @@
+"""Parts of one piece of work in several threads, with one BLAS thread each."""
+import os
+import threading
+
+import pytest
+from threadpoolctl import threadpool_limits
+
+from tinytorch.nn.threads import threads_of_blas, together
+
+
+def names(part): return part, threading.current_thread().name, threads_of_blas()
+
+
+@pytest.mark.parametrize("allowed", [1, 2, 3])
+def test_order_and_threads(allowed):
+    """Results in the order of the parts, from as many threads as BLAS may use; BLAS has one in each"""
+    with threadpool_limits(allowed, "blas"):
+        if threads_of_blas() != allowed:
+            pytest.skip("this BLAS cannot be told how many threads to use")
+        done = together(names, list(range(7)))
+        assert threads_of_blas() == allowed
+    parts, who, blas = zip(*done)
+    assert parts == tuple(range(7)) and set(blas) == {1}
+    assert len(set(who)) <= allowed and threading.current_thread().name in who
+    assert together(names, []) == []
+
+
+def test_an_error_in_any_part_is_raised_here():
+    """When the others are done, and BLAS has its threads again"""
+    with threadpool_limits(2, "blas"):
+        before, done = threads_of_blas(), []
+
+        def work(part):
+            if part == bad:
+                raise KeyError(part)
+            done.append(part)
+
+        for bad in 0, 1:
+            done.clear()
+            with pytest.raises(KeyError, match=str(bad)):
+                together(work, [0, 1, 2, 3])
+            assert {0, 1} - {bad} <= set(done) and threads_of_blas() == before
+
+
+def test_within_itself_and_from_another_thread():
+    """Work that shares its own work, and work in a thread of the user's, stay in their thread"""
+    with threadpool_limits(2, "blas"):
+        inner = together(lambda part: together(names, [0, 1]), [0, 1])
+        assert all(len({name for _, name, _ in done}) == 1 for done in inner)
+        found = []
+        thread = threading.Thread(target=lambda: found.append(together(names, [0, 1])), name="mine")
+        thread.start()
+        thread.join(10)
+        assert [name for _, name, _ in found[0]] == ["mine", "mine"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_fork_has_threads_of_its_own():
+    """The parent's threads are not there in the child, which must not wait for them"""
+    with threadpool_limits(2, "blas"):
+        together(names, [0, 1])
+        child = os.fork()
+        if not child:
+            os._exit(0 if [part for part, *_ in together(names, [0, 1, 2])] == [0, 1, 2] else 1)
+        assert os.waitpid(child, 0)[1] == 0
