@@ -139,7 +139,7 @@ class LongRows(Unrolling):
 # %%
 #| export
 CACHE = 1 << 19            # numbers at a time: few enough to be in a cache when the product reads them
-SMALL = 1 << 17            # up to so many a second thread would cost more than it saves
+SMALL = 1 << 21            # of up to so many in a batch, a second thread costs what it saves
 
 
 def parts(n, numbers, threads=1):

@@ -1,5 +1,5 @@
 # Generated from modules/09_spatial/unrolling_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 acdeb94fb087ee2fc5c9f66b5321794f046d5716e8d452aeb29a28a793cf4521  body sha256 0f6f1a564388eb399921b1d635f01d2d67c8a5ed5ae0e56a3ada1ab5f365578e  # noqa: E501
+# source sha256 8e048ace68063060c3e0444269e98aa5d7367bbb490745515aefd6ce838a6fab  body sha256 d3b907257ed2834c951660c3f3c3cb1b68607697baa81e646763915a271ef60c  # noqa: E501
 """nn.unrolling: built in module 09_spatial."""
 
 import math
@@ -111,7 +111,7 @@ class LongRows(Unrolling):
 
 
 CACHE = 1 << 19            # numbers at a time: few enough to be in a cache when the product reads them
-SMALL = 1 << 17            # up to so many a second thread would cost more than it saves
+SMALL = 1 << 21            # of up to so many in a batch, a second thread costs what it saves
 
 
 def parts(n, numbers, threads=1):
