@@ -45,12 +45,21 @@ def layers_of(root):
     return depth
 
 
+def pyplot():
+    """matplotlib's pyplot; ImportError with the way out where there is none."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError("Pictures need matplotlib: pip install matplotlib (the extra [viz]).") from None
+    return plt
+
+
 def draw_graph(tensor, axes=None):
     """Draw the recorded graph below `tensor`, the result on top; returns the matplotlib axes.
 
     Raises RuntimeError for a tensor without history.
     """
-    import matplotlib.pyplot as plt
+    plt = pyplot()
     if tensor.node is None:
         raise RuntimeError("draw_graph: nothing was recorded for this tensor. Compute it from a tensor with "
                            "requires_grad=True, outside no_grad().")

@@ -10,7 +10,6 @@
 # %%
 import math
 import sys
-from importlib.util import find_spec
 
 from curves_dev import draw_curves
 
@@ -28,9 +27,6 @@ class History(list):
 
     def plot(self, names=None, stop=None, axes=None):
         """Draw the losses (see viz.curves.draw_curves); ImportError says what is missing."""
-        if axes is None and find_spec("matplotlib") is None:
-            raise ImportError("History.plot draws with matplotlib, which is not installed: "
-                              "pip install 'tinytorch[viz]'.")
         return draw_curves(self, names, stop, axes)
 
 

@@ -11,6 +11,7 @@
 from tinytorch.core.autograd import no_grad
 from tinytorch.core.creation import linspace
 from tinytorch.core.joining import meshgrid, stack
+from tinytorch.viz.graph import pyplot
 
 
 # %%
@@ -21,7 +22,7 @@ def draw_curves(rows, names=None, stop=None, axes=None):
     rows: a list of dictionaries with an "epoch" each. names: what to draw, by default every loss in them.
     A row that lacks a name has a gap there. stop: an epoch, for a line where the run should have ended.
     """
-    import matplotlib.pyplot as plt
+    plt = pyplot()
     axes = axes or plt.subplots(figsize=(6, 4))[1]
     every = list(dict.fromkeys(name for row in rows for name in row))
     for name in names or [name for name in every if name.endswith("loss")]:
@@ -43,7 +44,7 @@ def draw_confusion(matrix, labels=None, axes=None):
 
     matrix: (C, C), rows are the true classes. labels: a name for each class, by default its number.
     """
-    import matplotlib.pyplot as plt
+    plt = pyplot()
     counts = matrix.tolist()
     labels = labels or range(len(counts))
     axes = axes or plt.subplots(figsize=(0.5 * len(counts) + 2, 0.5 * len(counts) + 1.5))[1]
@@ -66,7 +67,7 @@ def draw_boundary(model, x, y, title="", axes=None):
 
     model: from points (N, 2) to scores (N, C). x: points (N, 2) with their classes y (N,).
     """
-    import matplotlib.pyplot as plt
+    plt = pyplot()
     axes = axes or plt.subplots(figsize=(4, 4))[1]
     sides = [1.1 * x[:, i].abs().max().item() for i in (0, 1)]
     across, up = [linspace(-side, side, 200) for side in sides]

@@ -8,6 +8,10 @@
 #| default_exp viz.spatial
 
 # %%
+from tinytorch.viz.graph import pyplot
+
+
+# %%
 #| export
 def window_text(n, kernel, stride=1, padding=0, dilation=1):
     """A row of n numbers, padded with dots, and below it each window: where it looks.
@@ -31,7 +35,7 @@ def draw_filters(weight, across=8):
 
     Blue is negative, red positive, white 0, on one scale for all.
     """
-    import matplotlib.pyplot as plt
+    plt = pyplot()
     filters = weight.numpy(force=True)[:, 0]
     rows = -(-len(filters) // across)
     _, grid = plt.subplots(rows, across, figsize=(1.5 * across, 1.5 * rows), squeeze=False)

@@ -8,6 +8,10 @@
 #| default_exp viz.tokens
 
 # %%
+from tinytorch.viz.graph import pyplot
+
+
+# %%
 #| export
 COLOURS = ("#cfe2f3", "#fce5cd", "#d9ead3", "#f4cccc", "#d9d2e9", "#fff2cc")
 
@@ -23,7 +27,7 @@ def cut_text(pieces):
 
 def draw_pieces(rows, across=64):
     """Draw rows (name, pieces), each piece in a box as wide as its letters; returns the matplotlib axes."""
-    import matplotlib.pyplot as plt
+    plt = pyplot()
     _, axes = plt.subplots(figsize=(across / 6, 0.6 * len(rows) + 0.4))
     for y, (name, pieces) in enumerate(rows):
         axes.text(-1, -y, name, ha="right", va="center")

@@ -11,6 +11,10 @@
 import numpy as np
 
 # %%
+from tinytorch.viz.graph import pyplot
+
+
+# %%
 #| export
 SHADES = " .:-=+*#%@"              # from -1 to 1
 
@@ -27,7 +31,7 @@ def heat_text(table):
 
 
 def _axes(axes):
-    import matplotlib.pyplot as plt
+    plt = pyplot()
     return plt.subplots()[1] if axes is None else axes
 
 

@@ -8,6 +8,10 @@
 #| default_exp viz.attention
 
 # %%
+from tinytorch.viz.graph import pyplot
+
+
+# %%
 #| export
 def mask_text(mask):
     """A mask (T, S) as text: a row for each query, x where it may see the key, . where not.
@@ -25,7 +29,7 @@ def draw_attention(weights, queries=None, keys=None, across=4):
     queries, keys: words to write beside the rows and below the columns; keys are those of the queries if not
     given. Dark is 1, white 0, on one scale for all.
     """
-    import matplotlib.pyplot as plt
+    plt = pyplot()
     heads = weights.numpy(force=True)
     heads = heads.reshape(-1, *heads.shape[-2:])
     keys = queries if keys is None else keys

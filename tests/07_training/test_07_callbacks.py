@@ -153,9 +153,8 @@ def test_plain_numbers():
 
 
 def test_plot_without_matplotlib(monkeypatch):
-    import tinytorch.training.callbacks as callbacks
-    monkeypatch.setattr(callbacks, "find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"tinytorch\[viz\]"):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match="Pictures need matplotlib: pip install"):
         History().plot()
 
 

@@ -1,10 +1,9 @@
 # Generated from modules/07_training/callbacks_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 f3dc5585370029cebf608e658ad6634b8952e9cf0c0e5288f81048518dcb122b  body sha256 764a58c7071caaebc377a2938a789928ee9b212c551772e38ec7cbdfe36bd31c  # noqa: E501
+# source sha256 c70a5a2b6f8ff2f03b8f589da11f8e6ff6b19dedd93ee76aebb772ba5b6ff4e3  body sha256 b13ca14047b05f13f71034ca46e3fe9cabe8ab2a7ee5dfc6343d4864e897c7c6  # noqa: E501
 """training.callbacks: built in module 07_training."""
 
 import math
 import sys
-from importlib.util import find_spec
 
 from tinytorch.viz.curves import draw_curves
 
@@ -23,9 +22,6 @@ class History(list):
 
     def plot(self, names=None, stop=None, axes=None):
         """Draw the losses (see viz.curves.draw_curves); ImportError says what is missing."""
-        if axes is None and find_spec("matplotlib") is None:
-            raise ImportError("History.plot draws with matplotlib, which is not installed: "
-                              "pip install 'tinytorch[viz]'.")
         return draw_curves(self, names, stop, axes)
 
 

@@ -1,6 +1,8 @@
 # Generated from modules/12_attention/pictures_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 196ba4df13849473e7c69943708f25e16ce626eca28bdc9c014447116e009624  body sha256 ddd286d1d042111b2a648e66312fb75e793106e1b7c628a8586f66b7537d372a  # noqa: E501
+# source sha256 94f52f54ed7bddd99a32e2938bde755cfa73575925970ede1e35b0ee4e2bf371  body sha256 d646474fca8172848a01c51966ccac284535b03e876297f65028d668b31b27cc  # noqa: E501
 """viz.attention: built in module 12_attention."""
+
+from tinytorch.viz.graph import pyplot
 
 __all__ = ["draw_attention", "mask_text"]
 
@@ -21,7 +23,7 @@ def draw_attention(weights, queries=None, keys=None, across=4):
     queries, keys: words to write beside the rows and below the columns; keys are those of the queries if not
     given. Dark is 1, white 0, on one scale for all.
     """
-    import matplotlib.pyplot as plt
+    plt = pyplot()
     heads = weights.numpy(force=True)
     heads = heads.reshape(-1, *heads.shape[-2:])
     keys = queries if keys is None else keys

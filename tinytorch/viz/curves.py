@@ -1,10 +1,11 @@
 # Generated from modules/07_training/curves_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 d9284ca9af66cf0fef8ecb30505eaff15a66c6d2a6d3b16d00bc8c0346facc8e  body sha256 68dc0afbbf37163fee7dcf3dcb306d7b22f11b43abd6649036d30460ab3b6612  # noqa: E501
+# source sha256 216a2bfea5b551302b97921918b6f247fa5ee5aecc2cab09681a76d1d0b87a7a  body sha256 f72a639b4c0bb349c71016ba5251995181fe1c0e8fa2b4987b755580cfc04911  # noqa: E501
 """viz.curves: built in module 07_training."""
 
 from tinytorch.core.autograd import no_grad
 from tinytorch.core.creation import linspace
 from tinytorch.core.joining import meshgrid, stack
+from tinytorch.viz.graph import pyplot
 
 __all__ = ["draw_boundary", "draw_confusion", "draw_curves"]
 
@@ -15,7 +16,7 @@ def draw_curves(rows, names=None, stop=None, axes=None):
     rows: a list of dictionaries with an "epoch" each. names: what to draw, by default every loss in them.
     A row that lacks a name has a gap there. stop: an epoch, for a line where the run should have ended.
     """
-    import matplotlib.pyplot as plt
+    plt = pyplot()
     axes = axes or plt.subplots(figsize=(6, 4))[1]
     every = list(dict.fromkeys(name for row in rows for name in row))
     for name in names or [name for name in every if name.endswith("loss")]:
@@ -37,7 +38,7 @@ def draw_confusion(matrix, labels=None, axes=None):
 
     matrix: (C, C), rows are the true classes. labels: a name for each class, by default its number.
     """
-    import matplotlib.pyplot as plt
+    plt = pyplot()
     counts = matrix.tolist()
     labels = labels or range(len(counts))
     axes = axes or plt.subplots(figsize=(0.5 * len(counts) + 2, 0.5 * len(counts) + 1.5))[1]
@@ -60,7 +61,7 @@ def draw_boundary(model, x, y, title="", axes=None):
 
     model: from points (N, 2) to scores (N, C). x: points (N, 2) with their classes y (N,).
     """
-    import matplotlib.pyplot as plt
+    plt = pyplot()
     axes = axes or plt.subplots(figsize=(4, 4))[1]
     sides = [1.1 * x[:, i].abs().max().item() for i in (0, 1)]
     across, up = [linspace(-side, side, 200) for side in sides]

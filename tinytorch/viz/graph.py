@@ -1,11 +1,11 @@
 # Generated from modules/05_autograd/picture_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 4a2924d57a143a208906b28de9e4dd7baef76ef39c4f8fb22f61f38c50daf346  body sha256 66d8d33d7fa4c97310a555c9657460a7df1c839503ac892793d059c542a3eb0d  # noqa: E501
+# source sha256 498148fa32e95dba2ee2132a6984a2673860f34ef116edcc4d2ab30f6870b1be  body sha256 f0f08a077d3e01e60cf47d75d2b17282e0ea364724524fcc1d9475ce53da35c3  # noqa: E501
 """viz.graph: built in module 05_autograd."""
 
 from tinytorch.core.autograd import newest_first
 from tinytorch.core.tensor import Tensor
 
-__all__ = ["draw_graph", "graph_text", "layers_of"]
+__all__ = ["draw_graph", "graph_text", "layers_of", "pyplot"]
 
 
 def graph_text(tensor):
@@ -39,12 +39,21 @@ def layers_of(root):
     return depth
 
 
+def pyplot():
+    """matplotlib's pyplot; ImportError with the way out where there is none."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError("Pictures need matplotlib: pip install matplotlib (the extra [viz]).") from None
+    return plt
+
+
 def draw_graph(tensor, axes=None):
     """Draw the recorded graph below `tensor`, the result on top; returns the matplotlib axes.
 
     Raises RuntimeError for a tensor without history.
     """
-    import matplotlib.pyplot as plt
+    plt = pyplot()
     if tensor.node is None:
         raise RuntimeError("draw_graph: nothing was recorded for this tensor. Compute it from a tensor with "
                            "requires_grad=True, outside no_grad().")

@@ -1,8 +1,10 @@
 # Generated from modules/11_embeddings/pictures_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 545174aead105c9005ed798839e1961197bb5a1263e796136cfa5acb2159ae52  body sha256 3a70468b6c7067534038df545f48ec8c2146244b6f5f93aa211286f74547e1e0  # noqa: E501
+# source sha256 ca4d2ac6b5b6d76a35b9d9f1e17d6f7265172ae5c179f5548f0d323571875413  body sha256 6fad98ac4da2dc9d0d255c4de2b7f7a082d4723ddb035d106c7b000922e2137d  # noqa: E501
 """viz.positions: built in module 11_embeddings."""
 
 import numpy as np
+
+from tinytorch.viz.graph import pyplot
 
 __all__ = ["SHADES", "draw_by_distance", "draw_positions", "draw_waves", "heat_text"]
 
@@ -22,7 +24,7 @@ def heat_text(table):
 
 
 def _axes(axes):
-    import matplotlib.pyplot as plt
+    plt = pyplot()
     return plt.subplots()[1] if axes is None else axes
 
 

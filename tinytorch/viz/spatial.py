@@ -1,6 +1,8 @@
 # Generated from modules/09_spatial/spatial_pictures_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 90f4b902c55e40d099762691b58bc8ea36f62e1df65df094ef1e4a9e914fa7d2  body sha256 211f402175928b1a4656ef1abc823159996baad91c439d249688d3fff5adf5cd  # noqa: E501
+# source sha256 bfc96843f5f4d1cbadd378bc811d2d1faca23345e5ab87f8165acc475a3aaa7a  body sha256 0bd248859db09a092ffd1811bb54cd486c20c40c0908a0ebc55db420e0506850  # noqa: E501
 """viz.spatial: built in module 09_spatial."""
+
+from tinytorch.viz.graph import pyplot
 
 __all__ = ["draw_filters", "window_text"]
 
@@ -27,7 +29,7 @@ def draw_filters(weight, across=8):
 
     Blue is negative, red positive, white 0, on one scale for all.
     """
-    import matplotlib.pyplot as plt
+    plt = pyplot()
     filters = weight.numpy(force=True)[:, 0]
     rows = -(-len(filters) // across)
     _, grid = plt.subplots(rows, across, figsize=(1.5 * across, 1.5 * rows), squeeze=False)

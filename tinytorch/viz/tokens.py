@@ -1,6 +1,8 @@
 # Generated from modules/10_tokenization/pieces_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 2e4ba8bc5c795e40e9c7ce243fe3a5881a828bb6da44aedc02abf04b14468f3c  body sha256 37698454ea90e57b01804a272c6ed13f90f86c29c2d5cc6b1700b5f6bd40c974  # noqa: E501
+# source sha256 4a52c3aa2e1b36841e0d40edaac122306107d679d7d041b4eebff8a7006ab573  body sha256 bc0cca78140c5f0f8f5c91e4b1762f6f648547089a81a6a9d068fb4121d864d9  # noqa: E501
 """viz.tokens: built in module 10_tokenization."""
+
+from tinytorch.viz.graph import pyplot
 
 __all__ = ["COLOURS", "cut_text", "draw_pieces"]
 
@@ -19,7 +21,7 @@ def cut_text(pieces):
 
 def draw_pieces(rows, across=64):
     """Draw rows (name, pieces), each piece in a box as wide as its letters; returns the matplotlib axes."""
-    import matplotlib.pyplot as plt
+    plt = pyplot()
     _, axes = plt.subplots(figsize=(across / 6, 0.6 * len(rows) + 0.4))
     for y, (name, pieces) in enumerate(rows):
         axes.text(-1, -y, name, ha="right", va="center")
