@@ -4,7 +4,7 @@ D. Rumelhart, G. Hinton and R. Williams, "Learning representations by back-propa
 Digits of 8 by 8, with a linear model beside it, and MNIST's of 28 by 28 (5,000 of them; if they are not
 there, the script says how to get them).
 
-    python milestones/1986_mlp.py        about 20 seconds on two cores
+    python milestones/1986_mlp.py        a few seconds
 """
 
 import tinytorch as torch

@@ -4,7 +4,7 @@ Y. LeCun, L. Bottou, Y. Bengio and P. Haffner, "Gradient-based learning applied 
 Proc. IEEE 86. A network of this kind, with ReLU and max pooling, on 5,000 digits of MNIST and on 12,000
 pictures of clothes (if the digits are not there, the script says how to get them).
 
-    python milestones/1998_lenet.py        about a minute on two cores
+    python milestones/1998_lenet.py        about 15 seconds
 """
 
 import tinytorch as torch
