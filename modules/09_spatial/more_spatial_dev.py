@@ -10,14 +10,11 @@
 #| default_exp nn.more_spatial
 
 # %%
-import math
-
 from padding_dev import pad
-from spatial_dev import conv2d, conv2d_input, output_size
+from spatial_dev import Windows, conv2d, conv2d_input, output_size
 from conv_parts_dev import Grid, batched, pair
 
 from tinytorch.core.autograd import vjp
-from tinytorch.core.backend import array_module
 from tinytorch.core.op import op
 
 # %% [markdown]
@@ -135,9 +132,7 @@ def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_paddi
 @op(promote=False)
 def window_columns(x, grid):
     """(N, C, H, W) as (N, C kh kw, L): a column for each of the L windows."""
-    x = grid.padded(x)
-    parts = array_module(x).stack([x[place] for place in grid.places()], 2)  # (N, C, kh kw, down, across)
-    return parts.reshape(len(x), x.shape[1] * parts.shape[2], math.prod(grid.size))
+    return Windows(grid, 1, x.shape[2:]).rows(grid.padded(x))[:, 0]
 
 
 @op(promote=False)

@@ -9,9 +9,7 @@
 #| default_exp viz.positions_page
 
 # %%
-import os
-
-from tinytorch.training.packing import name_beside
+from tinytorch.text.hf_writing import write_text
 
 # %%
 #| export
@@ -320,12 +318,5 @@ def write_positions_page(path):
     network. `#d=6&n=20&dims=0,1` at the end of its address sets d_model, the positions and the waves.
     Raises FileNotFoundError if there is no such folder. Formula: Vaswani et al. 2017, section 3.5.
     """
-    temporary = name_beside(path)
-    try:
-        with open(temporary, "w", encoding="utf-8", newline="\n") as file:
-            file.write(PAGE)
-        os.replace(temporary, path)
-    finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
+    write_text(path, PAGE)
     return path

@@ -1,15 +1,12 @@
 # Generated from modules/09_spatial/more_spatial_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 e75a1485c3c7a454f9407b1de7b06b7e2532abd1f7a4996e3677755f57673dd8  body sha256 bf9aafc0b2fef6bbc1d04d86b12fb32d6fb904fac1d516ffa49682b367971fe0  # noqa: E501
+# source sha256 56237192ba9ae4beb3dfbed6d4f49532d2ec69bee7ace536c720d0282f061e31  body sha256 f5924c72d58c878afc601554c9f913eb4879a33bd39d1c7bd80c77ae091312ea  # noqa: E501
 """nn.more_spatial: built in module 09_spatial."""
 
-import math
-
 from tinytorch.core.autograd import vjp
-from tinytorch.core.backend import array_module
 from tinytorch.core.op import op
 from tinytorch.nn.conv_parts import Grid, batched, pair
 from tinytorch.nn.padding import pad
-from tinytorch.nn.spatial import conv2d, conv2d_input, output_size
+from tinytorch.nn.spatial import Windows, conv2d, conv2d_input, output_size
 
 __all__ = [
     "added_columns", "beside", "check_transposed", "conv1d", "conv_transpose1d", "conv_transpose2d",
@@ -111,9 +108,7 @@ def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_paddi
 @op(promote=False)
 def window_columns(x, grid):
     """(N, C, H, W) as (N, C kh kw, L): a column for each of the L windows."""
-    x = grid.padded(x)
-    parts = array_module(x).stack([x[place] for place in grid.places()], 2)  # (N, C, kh kw, down, across)
-    return parts.reshape(len(x), x.shape[1] * parts.shape[2], math.prod(grid.size))
+    return Windows(grid, 1, x.shape[2:]).rows(grid.padded(x))[:, 0]
 
 
 @op(promote=False)

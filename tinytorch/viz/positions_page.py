@@ -1,10 +1,8 @@
 # Generated from modules/11_embeddings/positions_page_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 8684c3176ee1996c381b14cf90426b7bb66db54f4158b44ad21cf1871e2ddb9b  body sha256 d59d1874e0525debf99a9f59d89c36b6d05d13b6d8f46599a4e820ce5889635d  # noqa: E501
+# source sha256 206d0f739c0dd5822c7a3354a83175878376f57ee93d9ca6c6579e9007e2fdfc  body sha256 8895be265fb584f33d84e987d4ab0397fda0601ba59d183368d0e6063f988deb  # noqa: E501
 """viz.positions_page: built in module 11_embeddings."""
 
-import os
-
-from tinytorch.training.packing import name_beside
+from tinytorch.text.hf_writing import write_text
 
 __all__ = ["PAGE", "write_positions_page"]
 
@@ -314,12 +312,5 @@ def write_positions_page(path):
     network. `#d=6&n=20&dims=0,1` at the end of its address sets d_model, the positions and the waves.
     Raises FileNotFoundError if there is no such folder. Formula: Vaswani et al. 2017, section 3.5.
     """
-    temporary = name_beside(path)
-    try:
-        with open(temporary, "w", encoding="utf-8", newline="\n") as file:
-            file.write(PAGE)
-        os.replace(temporary, path)
-    finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
+    write_text(path, PAGE)
     return path
