@@ -1,0 +1,86 @@
+# Generated from modules/13_transformers/block_parts_dev.py by tito export. Edit the lesson, not this file.
+# source sha256 873519fb8683b2cb12afc73ae3c32a5ab7b19de37282c9209bdfae18fe65f5f3  body sha256 4f9a5fb921137069b2e0bf64b62d54c0bb98547b809ce89a5d86197cad1807cd  # noqa: E501
+"""models.block_parts: built in module 13_transformers."""
+
+import math
+
+from tinytorch.nn.activations import gelu, relu, silu
+from tinytorch.nn.initializers import normal_, zeros_
+from tinytorch.nn.layers import Linear
+from tinytorch.nn.module import Module
+from tinytorch.nn.position_layers import SinusoidalPositionalEncoding
+from tinytorch.nn.positions import LearnedPositionalEmbedding
+
+__all__ = [
+    "ACTIVATIONS", "NoPositions", "activation_named", "check_norm", "init_weights",
+    "position_layer", "tied", "word_head",
+]
+
+
+ACTIVATIONS = {
+    "relu": relu,
+    "gelu": gelu,
+    "gelu_tanh": lambda x: gelu(x, approximate="tanh"),
+    "silu": silu,
+}
+
+
+def activation_named(name):
+    """The function of this name. ValueError names those that are known."""
+    if name not in ACTIVATIONS:
+        raise ValueError(f"activation={name!r} is not known. There are: {', '.join(ACTIVATIONS)}, swiglu.")
+    return ACTIVATIONS[name]
+
+
+def check_norm(norm):
+    """ValueError unless norm is "pre" or "post"."""
+    if norm not in ("pre", "post"):
+        raise ValueError(f"norm={norm!r}: it is 'pre' (before each sub-layer) or 'post' (after the sum).")
+
+
+def init_weights(model, std=0.02, residual_layers=0):
+    """Draw the weights of every Linear and embedding of `model` from N(0, std²), biases 0; gives it back.
+
+    residual_layers: if not 0, the matrices that write into the residual stream (`out_proj`, `linear2`) are
+    drawn with std/√residual_layers: GPT-2 counts two a block.
+    """
+    for name, p in model.named_parameters():
+        if p.ndim < 2:
+            if name.endswith("bias"):
+                zeros_(p)
+            continue
+        last = residual_layers and name.endswith(("out_proj.weight", "linear2.weight"))
+        normal_(p, 0.0, std / math.sqrt(residual_layers) if last else std)
+    return model
+
+
+def tied(head, embedding):
+    """The Linear `head` with the embedding's weight as its own: one matrix reads and writes words."""
+    if head.weight.shape != embedding.weight.shape:
+        raise ValueError(f"the head's weight {head.weight.shape} and the embedding's "
+                         f"{embedding.weight.shape} cannot be one.")
+    head.weight = embedding.weight
+    return head
+
+
+def word_head(d_model, vocab_size, embedding=None, bias=True):
+    """A Linear from vectors to a score for each word; with `embedding`, by its own matrix."""
+    head = Linear(d_model, vocab_size, bias)
+    return head if embedding is None else tied(head, embedding)
+
+
+class NoPositions(Module):
+    """Hands on x, whatever the offset: the places are told elsewhere."""
+    def forward(self, x, offset=0): return x
+
+
+def position_layer(positions, max_len, d_model):
+    """The layer (x, offset) -> x with its places: "learned", "sinusoidal", or "none" and "rotary" without."""
+    if positions == "learned":
+        return LearnedPositionalEmbedding(max_len, d_model)
+    if positions == "sinusoidal":
+        return SinusoidalPositionalEncoding(d_model, max_len, dropout=0.0)
+    if positions in ("rotary", "relative", "none"):
+        return NoPositions()
+    raise ValueError(f"positions={positions!r} is not known. There are: learned, sinusoidal, rotary (GPT), "
+                     "relative (encoder-decoder), none.")

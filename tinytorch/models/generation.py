@@ -1,0 +1,175 @@
+# Generated from modules/13_transformers/generation_dev.py by tito export. Edit the lesson, not this file.
+# source sha256 d8334d82207c48b517d5a2613fdb3ce30082a18114dc3c32e7327ea9cbf6cd1f  body sha256 47581b29abcede6914b4c6bda0808f4bf4c704f18c6ec2e63074b28f73f3f8af  # noqa: E501
+"""models.generation: built in module 13_transformers."""
+
+from contextlib import contextmanager
+from math import inf
+
+from tinytorch.core.autograd import no_grad
+from tinytorch.core.backend import Generator
+from tinytorch.core.creation import tensor, zeros_like
+from tinytorch.core.dtypes import int64
+from tinytorch.core.joining import cat
+from tinytorch.core.math import where
+from tinytorch.core.tensor import Tensor
+from tinytorch.nn.activations import log_softmax
+from tinytorch.nn.packed import pad_sequence
+
+__all__ = [
+    "Beams", "Writing", "beam_search", "beams_of", "check_room", "evaluating", "generator_of",
+    "unread",
+]
+
+
+@contextmanager
+def evaluating(model):
+    """Inside, `model` is in evaluation (no dropout) and nothing is recorded; then it is as it was."""
+    was = model.training
+    model.eval()
+    try:
+        with no_grad():
+            yield model
+    finally:
+        model.train(was)
+
+
+class Writing:
+    """Texts that grow token by token: `ids` (B, t) is what there is so far.
+
+    start: (B, T) tokens, or a list of B prompts (lists or tensors) of any lengths. A row whose prompt is
+    longer than the shortest one reads on in it, whatever is appended, until it ends. eos: a row that has
+    written it is done, and filled up with it. ValueError for a prompt of no tokens.
+    """
+    def __init__(self, start, max_new_tokens, eos=None, device=None):
+        self.eos, self.alike = eos, isinstance(start, Tensor)
+        rows = start if self.alike else [tensor(list(row), dtype=int64, device=device) for row in start]
+        lengths = [len(row) for row in rows]
+        if not lengths or not min(lengths) or max_new_tokens < 0:
+            raise ValueError(f"generate: prompts of {lengths} tokens, and max_new_tokens={max_new_tokens}. "
+                             "Each prompt needs a token to start with, such as a [BOS] or a line's end.")
+        longest = max(lengths)
+        self.prompts = start if self.alike else pad_sequence(rows, batch_first=True)
+        self.lengths = tensor(lengths, device=self.prompts.device)
+        self.ids, self.total = self.prompts[:, :min(lengths)], longest + max_new_tokens
+        self.max_new_tokens = max_new_tokens
+        self.done = zeros_like(self.lengths).bool()
+
+    @property
+    def finished(self):
+        """No row is to grow any further."""
+        return self.ids.shape[1] >= self.total or bool(self.done.all())
+
+    def append(self, tokens):
+        """One token (B,) for each row; rows that are done, or still read their prompt, do not take it."""
+        t = self.ids.shape[1]
+        reads = self.lengths > t
+        if t < self.prompts.shape[1]:
+            tokens = where(reads, self.prompts[:, t], tokens)
+        if self.eos is not None:
+            tokens = tokens.masked_fill(self.done, self.eos)
+            self.done = self.done | (tokens == self.eos) & ~reads
+        self.ids = cat([self.ids, tokens.unsqueeze(1)], 1)
+
+    def result(self):
+        """(B, T + new) if the prompts were a tensor; else a list of tensors, each up to its eos."""
+        if self.alike:
+            return self.ids
+        return [self._cut(row, n) for row, n in zip(self.ids, self.lengths.tolist())]
+
+    def _cut(self, row, length):
+        row = row[:length + self.max_new_tokens]
+        ends = [] if self.eos is None else (row[length:] == self.eos).nonzero().tolist()
+        return row[:length + ends[0][0] + 1] if ends else row
+
+
+class Beams:
+    """The finished texts of one row, the best `size` of them: (score, tokens)."""
+    def __init__(self, size):
+        self.size, self.found, self.closed = size, [], False
+
+    def add(self, score, tokens):
+        self.found = sorted([*self.found, (score, tokens)], key=lambda f: -f[0])[:self.size]
+
+    def close(self, best_to_come):
+        """No more are wanted once `size` are found and none to come can be better."""
+        self.closed |= len(self.found) == self.size and self.found[-1][0] >= best_to_come
+
+
+def beam_search(logits_of, start, max_new_tokens, num_beams, eos=None, length_penalty=1.0, reorder=None):
+    """The likeliest continuation of each row that a search with num_beams finds: (B, T + new).
+
+    logits_of: called with ids (B num_beams, t), gives the scores of the next token, (B num_beams, V). start:
+    (B, T). reorder: called with the index (B num_beams,) of the rows that go on, for a cache. Rows that end
+    earlier than the longest are filled up with eos.
+    """
+    if max_new_tokens < 1:
+        return start
+    b, k = len(start), num_beams
+    ids, scores = start.repeat_interleave(k, 0), [0.0, *[-inf] * (k - 1)] * b
+    rows = [Beams(k) for _ in range(b)]
+    for n in range(1, max_new_tokens + 1):
+        logp = log_softmax(logits_of(ids), -1)                                         # (B K, V)
+        v = logp.shape[-1]
+        totals = (logp + tensor(scores, dtype=logp.dtype, device=ids.device).unsqueeze(1)).reshape(b, k * v)
+        best, places = totals.topk(min(2 * k, k * v))            # twice as many: half of them may be eos
+        kept = []
+        for row, beams, some, at in zip(range(b), rows, best.tolist(), places.tolist()):
+            alive = []
+            for rank, (score, place) in enumerate(zip(some, at)):
+                beam, token = row * k + place // v, place % v
+                if token != eos:
+                    alive.append((score, beam, token))
+                elif rank < k and not beams.closed:
+                    beams.add(score / n ** length_penalty, [*ids[beam].tolist(), eos])
+            kept += alive[:k]
+            beams.close(some[0] / n ** length_penalty)
+        scores = [score for score, _, _ in kept]
+        index = tensor([beam for _, beam, _ in kept], device=ids.device)
+        tokens = tensor([token for _, _, token in kept], device=ids.device)
+        ids = cat([ids[index], tokens.unsqueeze(1)], 1)
+        if reorder is not None:
+            reorder(index)
+        if all([beams.closed for beams in rows]):
+            break
+    for i, score in enumerate(scores):
+        if not rows[i // k].closed:
+            rows[i // k].add(score / n ** length_penalty, ids[i].tolist())
+    texts = [beams.found[0][1] for beams in rows]
+    longest = max([len(t) for t in texts])
+    return tensor([t + [eos] * (longest - len(t)) for t in texts], device=ids.device)
+
+
+def unread(ids, cache):
+    """What of ids (B, t) the cache has not read yet; all, without a cache."""
+    return ids if cache is None else ids[:, cache.length():]
+
+
+def generator_of(seed, device):
+    """A generator of its own for this seed, or None: the default one."""
+    return None if seed is None else Generator(device).manual_seed(seed)
+
+
+def check_room(model, start, max_new_tokens, cache):
+    """ValueError if a cache is to hold more tokens than the model has places for."""
+    total = max([len(row) for row in start], default=0) + max_new_tokens
+    if cache is not None and total > model.max_len:
+        raise ValueError(f"generate: {total} tokens, and with a cache there is room for max_len="
+                         f"{model.max_len}. Ask for fewer, or leave out the cache: then the oldest drop out.")
+
+
+def beams_of(model, start, max_new_tokens, num_beams, eos=None, length_penalty=1.0, cache=None):
+    """`beam_search` with a GPTDecoder: (B, T + new), or for a list of prompts a list of tensors."""
+    def logits_of(ids):
+        return model(unread(ids, cache)[:, -model.max_len:], cache)[:, -1]
+
+    def search(ids):
+        return beam_search(logits_of, ids, max_new_tokens, num_beams, eos, length_penalty,
+                           None if cache is None else cache.reorder)
+
+    with evaluating(model):
+        if isinstance(start, Tensor):
+            return search(start)
+        if cache is not None:
+            raise ValueError("generate: beams with a cache need prompts of one length, a tensor (B, T).")
+        device = model.token_embedding.weight.device
+        return [search(tensor(list(row), dtype=int64, device=device).unsqueeze(0))[0] for row in start]
