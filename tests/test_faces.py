@@ -97,6 +97,17 @@ def test_importing_is_light(line):
     assert [name for name in HEAVY if name in loaded] == [] and "numpy" in loaded
 
 
+def test_models_are_loaded_when_they_are_asked_for():
+    """Neither the package nor the face of models loads one; a name loads its file and no other model's"""
+    loaded, later = [set(line.split()) for line in python("""
+import sys, tinytorch, tinytorch.nn, tinytorch.models as models
+def names(): return [n.rpartition(".")[2] for n in sys.modules if n.startswith("tinytorch.models.")]
+print(*names())
+models.GPTDecoder
+print(*names())""").split("\n")[:2]]
+    assert loaded == set() and "gpt" in later and not later & {"bert", "vit", "seq2seq", "masking"}
+
+
 def test_importing_prints_nothing_and_warns_of_nothing():
     assert python("import tinytorch, tinytorch.nn, tinytorch.cuda", "-W", "error") == ""
 

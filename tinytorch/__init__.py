@@ -61,5 +61,6 @@ __getattr__, __dir__, __all__ = face(__name__, {
     "core.reductions": "dist logsumexp max median min norm std std_mean var var_mean",
     "nn.activations": "log_softmax relu sigmoid softmax tanh",
     "nn.more_activations": "celu prelu selu",
+    "nn.norm_functions": "layer_norm rms_norm",
     "training.saving": "load save",
 }, parts=("autograd", "cuda", "data", "func", "linalg", "nn", "optim", "text", "training", "utils", "viz"))

@@ -28,7 +28,7 @@ from collections import Counter, defaultdict
 
 import numpy as np
 from bert_words_dev import bert_words
-from bpe_parts_dev import ALPHABET, CHARACTER, LONG, PairQueue, merge_long, unwritten
+from bpe_parts_dev import ALPHABET, BYTE, CHARACTER, LONG, PairQueue, merge_long, unwritten
 from folders_dev import read_folder
 from pattern_dev import split_words
 from tokenizer_base_dev import TokenizerBase, check_text
@@ -436,7 +436,8 @@ class ByteBPETokenizer(Tokenizer):
 
     vocab and merges: as in GPT-2's files, {token: id} and pairs of tokens in the order of their ranks.
     Without them the 256 bytes are the tokens, until `train`. add_prefix_space: "dog" is read as " dog".
-    digits: each is a word by itself.
+    digits: each is a word by itself. A vocabulary may lack bytes other than those of ASCII's letters and
+    signs, as SmolLM2's does: they are left out of a text.
     """
     kind = "BPE"
 
@@ -452,10 +453,10 @@ class ByteBPETokenizer(Tokenizer):
     def set_vocab(self, vocab):
         super().set_vocab(vocab)
         missing = [character for character in ALPHABET if character not in self.vocab]
-        if missing:
+        if any(31 < BYTE[character] < 127 for character in missing):
             raise ValueError(f"ByteBPETokenizer: the vocabulary has no token for {len(missing)} of the 256 "
                              f"bytes, the first is {missing[0]!r}. Is it the file of a byte-level tokenizer?")
-        self.byte_ids = [self.vocab[CHARACTER[byte]] for byte in range(256)]
+        self.byte_ids = [self.vocab.get(CHARACTER[byte]) for byte in range(256)]
         self.ranks, self._words, self._bytes, self._merged = {}, {}, {}, None
 
     def add_merge(self, pair):
@@ -481,7 +482,7 @@ class ByteBPETokenizer(Tokenizer):
         return ids
 
     def _first_time(self, word):
-        ids = [self.byte_ids[byte] for byte in word.encode()]
+        ids = [self.byte_ids[byte] for byte in word.encode() if self.byte_ids[byte] is not None]
         if len(ids) > LONG:
             return merge_long(ids, self.ranks)
         if len(self._words) >= 100_000:                # words are remembered, but not without end

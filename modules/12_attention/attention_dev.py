@@ -882,8 +882,9 @@ class MultiHeadAttention(HeadsBase):
 
         query: (B, T, d_model); key, value: (B, S, d_model), the query if not given. mask: (T, S), (B, T, S)
         or what broadcasts to (B, H, T, S); True, or an integer other than 0, where a query may look at a key;
-        or floats to be added. With two arguments the second is the mask. bias: floats that are added, too.
-        cache, layer: see `AttentionCache`.
+        or floats to be added. Floats that are all 0 or 1, and both, mean the same as integers, for added they
+        would hide nothing; only if the mask requires a gradient they are added. With two arguments the second
+        is the mask. bias: floats that are always added. cache, layer: see `AttentionCache`.
         """
         query, key, value, mask = sorted_out(query, key, value, mask, bias)
         q, k, v = self.heads(query, key, value, cache, layer)

@@ -16,10 +16,25 @@ from tinytorch.nn.layers import Linear
 from tinytorch.nn.module import Module
 
 # %% [markdown]
-# `layer(x)`, `layer(x, mask)`, `layer(query, key, value, mask)`: all of them become the last.
+# `layer(x)`, `layer(x, mask)`, `layer(query, key, value, mask)`: all of them become the last. A mask of the
+# floats 0 and 1, such as `tril(ones(T, T))` in many textbooks, would hide nothing if it were added: 1 more is
+# no -inf. So it is taken for what it was meant to be.
 
 # %%
 #| export
+def meant(mask):
+    """The mask as bools if it holds integers, or only the floats 0 and 1, and both; else as it is.
+
+    One that requires a gradient stays as it is.
+    """
+    if mask.dtype.kind in "iu":
+        return mask != 0
+    if mask.dtype.kind != "f" or mask.requires_grad:
+        return mask
+    zero, one = mask == 0, mask == 1
+    return one if ((zero | one).all() & zero.any() & one.any()).item() else mask
+
+
 def sorted_out(query, key, value, mask, bias=None):
     """(query, key, value, mask) of a layer's call: what was left out, and a mask for (B, H, T, S)."""
     if value is None:
@@ -32,10 +47,8 @@ def sorted_out(query, key, value, mask, bias=None):
         if x.ndim != 3:
             raise RuntimeError(f"MultiHeadAttention: {name} has the shape {x.shape}; it must be "
                                "(B, T, d_model). A single sequence is a batch of one: x.unsqueeze(0).")
-    if mask is not None and mask.dtype.kind in "iu":
-        mask = mask != 0
-    if mask is not None and mask.ndim == 3:
-        mask = mask.unsqueeze(1)
+    if mask is not None:
+        mask = meant(mask.unsqueeze(1) if mask.ndim == 3 else mask)
     if bias is not None:
         mask = bias + mask if mask is not None and mask.dtype.kind == "f" else merged_mask(bias, mask)
     return query, key, value, mask

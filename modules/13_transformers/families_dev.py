@@ -1,9 +1,10 @@
 # %% [markdown]
 # # Five families of models, and what they call their parts
 #
-# Given code: nothing to solve here. BERT, GPT-2, ViT, BART and Llama are the blocks of this module; they differ
-# in options, and in names. A family is a function that reads the options from a folder's config.json and makes
-# the model, and a table of names: ours on the left, the file's on the right, N for the number of a layer.
+# Given code: nothing to solve here. BERT, GPT-2, ViT, BART and Llama are made of the blocks of this module;
+# they differ in options, and in names. A family is a function that reads the options from a folder's
+# config.json and makes the model, and a table of names: ours on the left, the file's on the right, N for the
+# number of a layer.
 
 # %%
 #| default_exp models.families
@@ -15,6 +16,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tinytorch.models.bert import BERTEncoder
+from tinytorch.models.bert_heads import (
+    BERTForMaskedLM,
+    BERTForPreTraining,
+    BERTForQuestionAnswering,
+    BERTForSequenceClassification,
+    BERTForTokenClassification,
+)
 from tinytorch.models.gpt import GPTDecoder
 from tinytorch.models.seq2seq import Seq2SeqTransformer
 from tinytorch.models.vit import VisionTransformer
@@ -39,13 +48,13 @@ class Place(NamedTuple):
 class Family:
     """How a kind of model is made, and filled.
 
-    build: (config, architecture) -> the model. heads: the architectures that it knows. names: {ours: the
-    file's, or a Place}. prefix: stands in front of the file's names, or does not. ignored: a pattern of
-    names that hold nothing learned, or nothing of use here.
+    build: (config, architecture, the file's names) -> the model. names: {ours: the file's, or a Place}.
+    heads: {architecture: the names that it has besides}. prefix: stands in front of the file's names, or does
+    not. ignored: a pattern of names that hold nothing learned, or nothing of use here.
     """
     build: object
-    heads: tuple
     names: dict
+    heads: dict
     prefix: str
     ignored: str = r"(?!)"
 
@@ -108,7 +117,50 @@ def labels(config):
     return len(config["id2label"]) if "id2label" in config else config.get("num_labels", 2)
 
 
-def vit(config, architecture):
+BODY = {"embedding.token_embedding": "embeddings.word_embeddings",
+        "embedding.position_embedding": "embeddings.position_embeddings",
+        "embedding.token_type_embedding": "embeddings.token_type_embeddings",
+        "embedding.norm": "embeddings.LayerNorm",
+        **encoder_block("attention.self.", "attention.output.LayerNorm", "output.LayerNorm"),
+        "pooler": "pooler.dense"}
+WORDS = {"predictions.dense": "cls.predictions.transform.dense",
+         "predictions.norm": "cls.predictions.transform.LayerNorm",
+         "predictions.decoder.weight": "cls.predictions.decoder.weight",
+         "predictions.decoder.bias": "cls.predictions.bias cls.predictions.decoder.bias"}
+
+
+def bert(config, architecture, there):
+    check(config, position_embedding_type="absolute", is_decoder=False, add_cross_attention=False)
+    bend, dropout = activation(config["hidden_act"]), config.get("hidden_dropout_prob", 0.1)
+    body = BERTEncoder(
+        config["vocab_size"], config["hidden_size"], config["num_hidden_layers"],
+        config["num_attention_heads"], config["intermediate_size"], config["max_position_embeddings"],
+        dropout, type_vocab_size=config["type_vocab_size"], padding_idx=config.get("pad_token_id", 0),
+        activation=bend, eps=config["layer_norm_eps"], pooler="pooler.dense.weight" in there
+        or architecture in ("BertForPreTraining", "BertForSequenceClassification"))
+    if architecture == "BertModel":
+        return body
+    if architecture == "BertForQuestionAnswering":
+        return BERTForQuestionAnswering(body)
+    if architecture in ("BertForMaskedLM", "BertForPreTraining"):
+        check(config, tie_word_embeddings=True)
+        return (BERTForMaskedLM if architecture == "BertForMaskedLM" else BERTForPreTraining)(body, bend)
+    last = config.get("classifier_dropout")
+    return (BERTForSequenceClassification if architecture == "BertForSequenceClassification"
+            else BERTForTokenClassification)(body, labels(config), dropout if last is None else last)
+
+
+BERT = Family(bert, {**BODY, **below("bert", BODY)}, {
+    "BertModel": {},
+    "BertForMaskedLM": WORDS,
+    "BertForPreTraining": {**WORDS, "seq_relationship": "cls.seq_relationship"},
+    "BertForSequenceClassification": {"classifier": "classifier"},
+    "BertForTokenClassification": {"classifier": "classifier"},
+    "BertForQuestionAnswering": {"qa_outputs": "qa_outputs"}},
+    "bert.", ignored=r"embeddings\.position_ids|cls\.seq_relationship\..*")
+
+
+def vit(config, architecture, there):
     check(config, pooler_act="tanh")
     classes = labels(config) if architecture == "ViTForImageClassification" else 0
     model = VisionTransformer(
@@ -119,13 +171,14 @@ def vit(config, architecture):
     return model if config.get("qkv_bias", True) else without_biases(model, "q_proj", "k_proj", "v_proj")
 
 
-VIT = Family(vit, ("ViTModel", "ViTForImageClassification"), {
+VIT = Family(vit, {
     "patch_embed.projection": "embeddings.patch_embeddings.projection",
     "cls_token": "embeddings.cls_token",
     "pos_embed": "embeddings.position_embeddings",
     **below("encoder", encoder_block("attention.attention.", "layernorm_before", "layernorm_after")),
-    "encoder.norm": "layernorm",
-    "head": "classifier"}, "vit.", ignored=r"pooler\.dense\..*|embeddings\.mask_token")
+    "encoder.norm": "layernorm"},
+    {"ViTModel": {}, "ViTForImageClassification": {"head": "classifier"}},
+    "vit.", ignored=r"pooler\.dense\..*|embeddings\.mask_token")
 
 
 # %% [markdown]
@@ -135,10 +188,10 @@ VIT = Family(vit, ("ViTModel", "ViTForImageClassification"), {
 #| export
 def third(i):
     """The i-th of the three matrices, or biases, that lie side by side."""
-    return lambda x: np.split(x.T, 3)[i]
+    return lambda x: np.array_split(x.T, 3)[i]
 
 
-def gpt2(config, architecture):
+def gpt2(config, architecture, there):
     check(config, scale_attn_weights=True, scale_attn_by_inverse_layer_idx=False, add_cross_attention=False)
     d_model = config["n_embd"]
     return GPTDecoder(
@@ -148,7 +201,7 @@ def gpt2(config, architecture):
         activation=activation(config.get("activation_function", "gelu_new")))
 
 
-GPT2 = Family(gpt2, ("GPT2LMHeadModel", "GPT2Model"), {
+GPT2 = Family(gpt2, {
     "token_embedding": "wte",
     "position_embedding": "wpe",
     "blocks.N.norm1": "h.N.ln_1",
@@ -160,7 +213,9 @@ GPT2 = Family(gpt2, ("GPT2LMHeadModel", "GPT2Model"), {
     "blocks.N.feedforward.linear1": Place("h.N.mlp.c_fc", np.transpose),
     "blocks.N.feedforward.linear2": Place("h.N.mlp.c_proj", np.transpose),
     "norm": "ln_f",
-    "output_proj": "lm_head"}, "transformer.", ignored=r"h\.\d+\.attn\.(masked_)?bias")
+    "output_proj": "lm_head"},
+    {"GPT2LMHeadModel": {}, "GPT2Model": {}},
+    "transformer.", ignored=r"h\.\d+\.attn\.(masked_)?bias")
 
 
 # %% [markdown]
@@ -170,10 +225,10 @@ GPT2 = Family(gpt2, ("GPT2LMHeadModel", "GPT2Model"), {
 
 # %%
 #| export
-def llama(config, architecture):
+def llama(config, architecture, there):
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     check({"rope_type": "default", **rope}, rope_type="default", type="default")
-    check(config, hidden_act="silu", use_sliding_window=False, pretraining_tp=1)
+    check(config, hidden_act="silu", use_sliding_window=False)
     qwen = config["model_type"] == "qwen2"
     window = config.get("sliding_window") if config["model_type"] == "mistral" else None
     model = GPTDecoder(
@@ -189,7 +244,7 @@ def llama(config, architecture):
     return model if config.get("mlp_bias", False) else without_biases(model, "gate", "linear1", "linear2")
 
 
-LLAMA = Family(llama, ("LlamaForCausalLM", "Qwen2ForCausalLM", "MistralForCausalLM"), {
+LLAMA = Family(llama, {
     "token_embedding": "embed_tokens",
     "blocks.N.norm1": "layers.N.input_layernorm",
     "blocks.N.attention.q_proj": "layers.N.self_attn.q_proj",
@@ -201,28 +256,32 @@ LLAMA = Family(llama, ("LlamaForCausalLM", "Qwen2ForCausalLM", "MistralForCausal
     "blocks.N.feedforward.linear1": "layers.N.mlp.up_proj",
     "blocks.N.feedforward.linear2": "layers.N.mlp.down_proj",
     "norm": "norm",
-    "output_proj": "lm_head"}, "model.", ignored=r"layers\.\d+\.self_attn\.rotary_emb\.inv_freq")
+    "output_proj": "lm_head"},
+    {"LlamaForCausalLM": {}, "MistralForCausalLM": {}, "Qwen2ForCausalLM": {}},
+    "model.", ignored=r"layers\.\d+\.self_attn\.rotary_emb\.inv_freq")
 
 
 # %% [markdown]
 # BART's table of positions begins with two rows that nobody uses. Marian's positions are sines in the first
-# half of the features and cosines in the second, and are seldom in the file.
+# half of the features and cosines in the second, seldom in the file, and not to be learned.
 
 # %%
 #| export
-def seq2seq(config, architecture):
-    marian = config["model_type"] == "marian"
+def seq2seq(config, architecture, there):
+    marian, tied = config["model_type"] == "marian", config.get("tie_word_embeddings", True)
     if config["encoder_attention_heads"] != config["decoder_attention_heads"] or \
             config["encoder_ffn_dim"] != config["decoder_ffn_dim"]:
         refuse("an encoder whose heads or ffn_dim differ from the decoder's", "one size for both is")
-    return Seq2SeqTransformer(
+    model = Seq2SeqTransformer(
         config["vocab_size"], config.get("decoder_vocab_size") or config["vocab_size"], config["d_model"],
         config["encoder_attention_heads"], config["encoder_layers"], config["decoder_layers"],
         config["encoder_ffn_dim"], config["max_position_embeddings"], config.get("dropout", 0.1),
         positions="learned", pad=config["pad_token_id"], activation=activation(config["activation_function"]),
-        share_embeddings=config.get("share_encoder_decoder_embeddings", True),
-        tie_weights=config.get("tie_word_embeddings", True),
+        share_embeddings=tied and config.get("share_encoder_decoder_embeddings", True), tie_weights=tied,
         scale_embeddings=config.get("scale_embedding", False), embedding_norm=not marian)
+    for words in model.source_embedding, model.target_embedding:
+        words.position_embedding.weight.requires_grad = not marian
+    return model
 
 
 def stack(ours, theirs, attentions, last):
@@ -242,11 +301,11 @@ def seq2seq_names(places):
     names |= stack("decoder.blocks.N", "decoder.layers.N",
                    {"self_attention": "self_attn", "cross_attention": "encoder_attn"}, "norm3")
     for side, coder in ("source", "encoder"), ("target", "decoder"):
-        names[f"{side}_embedding.token_embedding"] = f"shared {coder}.embed_tokens"
+        names[f"{side}_embedding.token_embedding"] = f"{coder}.embed_tokens shared"
         names[f"{side}_embedding.position_embedding"] = Place(f"{coder}.embed_positions", *places)
         names[f"{side}_embedding.norm"] = f"{coder}.layernorm_embedding"
     return {**names, "output_proj.weight": "lm_head.weight",
-            "output_proj.bias": Place("final_logits_bias", lambda x: x[0], np.zeros)}
+            "output_proj.bias": Place("final_logits_bias", np.ravel, np.zeros)}
 
 
 def halves(shape):
@@ -255,9 +314,9 @@ def halves(shape):
     return np.concatenate([table[:, 0::2], table[:, 1::2]], 1)
 
 
-BART = Family(seq2seq, ("BartForConditionalGeneration", "BartModel"),
-              seq2seq_names([lambda x: x[2:]]), "model.")
-MARIAN = Family(seq2seq, ("MarianMTModel", "MarianModel"), seq2seq_names([None, halves]), "model.")
+BART = Family(seq2seq, seq2seq_names([lambda x: x[2:]]),
+              {"BartForConditionalGeneration": {}, "BartModel": {}}, "model.")
+MARIAN = Family(seq2seq, seq2seq_names([None, halves]), {"MarianMTModel": {}, "MarianModel": {}}, "model.")
 
 
 # %%

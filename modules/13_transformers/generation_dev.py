@@ -24,16 +24,33 @@ from tinytorch.nn.packed import pad_sequence
 
 # %%
 #| export
+def check_task(start, max_new_tokens, num_beams=1):
+    """The lengths of the prompts `start`. ValueError unless each has a token, and one can write behind it."""
+    try:
+        lengths = [len(row) for row in start]
+    except TypeError:
+        raise TypeError("generate: start_tokens must be a tensor (B, T), or a list of prompts. For a single "
+                        "one: start_tokens.unsqueeze(0), or [prompt].") from None
+    if not lengths or not min(lengths):
+        raise ValueError(f"generate: prompts of {lengths} tokens. Each needs one to start with, such as "
+                         "[BOS] or a line's end.")
+    if max_new_tokens < 0 or num_beams < 1:
+        raise ValueError(f"generate: max_new_tokens={max_new_tokens}, num_beams={num_beams}. The first must "
+                         "be at least 0, the second at least 1.")
+    return lengths
+
+
 @contextmanager
 def evaluating(model):
     """Inside, `model` is in evaluation (no dropout) and nothing is recorded; then it is as it was."""
-    was = model.training
+    was = [(part, part.training) for part in model.modules()]     # parts may be frozen in evaluation
     model.eval()
     try:
         with no_grad():
             yield model
     finally:
-        model.train(was)
+        for part, training in was:
+            part.training = training
 
 
 class Writing:
@@ -41,15 +58,12 @@ class Writing:
 
     start: (B, T) tokens, or a list of B prompts (lists or tensors) of any lengths. A row whose prompt is
     longer than the shortest one reads on in it, whatever is appended, until it ends. eos: a row that has
-    written it is done, and filled up with it. ValueError for a prompt of no tokens.
+    written it is done, and filled up with it.
     """
     def __init__(self, start, max_new_tokens, eos=None, device=None):
         self.eos, self.alike = eos, isinstance(start, Tensor)
         rows = start if self.alike else [tensor(list(row), dtype=int64, device=device) for row in start]
         lengths = [len(row) for row in rows]
-        if not lengths or not min(lengths) or max_new_tokens < 0:
-            raise ValueError(f"generate: prompts of {lengths} tokens, and max_new_tokens={max_new_tokens}. "
-                             "Each prompt needs a token to start with, such as a [BOS] or a line's end.")
         longest = max(lengths)
         self.prompts = start if self.alike else pad_sequence(rows, batch_first=True)
         self.lengths = tensor(lengths, device=self.prompts.device)
@@ -61,6 +75,14 @@ class Writing:
     def finished(self):
         """No row is to grow any further."""
         return self.ids.shape[1] >= self.total or bool(self.done.all())
+
+    def turns(self):
+        """A turn of a loop for each token to be written. RuntimeError after one that appended none."""
+        while not self.finished:
+            t = self.ids.shape[1]
+            yield t
+            if self.ids.shape[1] == t:
+                raise RuntimeError("generate: a turn of the loop has appended no token; it would never end.")
 
     def append(self, tokens):
         """One token (B,) for each row; rows that are done, or still read their prompt, do not take it."""
@@ -114,7 +136,8 @@ def beam_search(logits_of, start, max_new_tokens, num_beams, eos=None, length_pe
     (B, T). reorder: called with the index (B num_beams,) of the rows that go on, for a cache. Rows that end
     earlier than the longest are filled up with eos.
     """
-    if max_new_tokens < 1:
+    check_task(start, max_new_tokens, num_beams)
+    if not max_new_tokens:
         return start
     b, k = len(start), num_beams
     ids, scores = start.repeat_interleave(k, 0), [0.0, *[-inf] * (k - 1)] * b
@@ -166,12 +189,18 @@ def generator_of(seed, device):
     return None if seed is None else Generator(device).manual_seed(seed)
 
 
-def check_room(model, start, max_new_tokens, cache):
-    """ValueError if a cache is to hold more tokens than the model has places for."""
-    total = max([len(row) for row in start], default=0) + max_new_tokens
-    if cache is not None and total > model.max_len:
-        raise ValueError(f"generate: {total} tokens, and with a cache there is room for max_len="
-                         f"{model.max_len}. Ask for fewer, or leave out the cache: then the oldest drop out.")
+def check_room(model, start, max_new_tokens, num_beams, cache):
+    """See `check_task`; and ValueError if a cache does not fit: too many tokens for it, or none unread."""
+    lengths = check_task(start, max_new_tokens, num_beams)
+    if cache is None:
+        return
+    if max(lengths) + max_new_tokens > model.max_len:
+        raise ValueError(f"generate: {max(lengths) + max_new_tokens} tokens, and with a cache there is room "
+                         f"for max_len={model.max_len}. Ask for fewer, or leave out the cache: then the "
+                         "oldest drop out.")
+    if cache.length() >= min(lengths):
+        raise ValueError(f"generate: the cache has read {cache.length()} tokens, and the shortest prompt has "
+                         f"{min(lengths)}. It must go on where the cache ends; or give an empty cache.")
 
 
 def beams_of(model, start, max_new_tokens, num_beams, eos=None, length_penalty=1.0, cache=None):

@@ -12,6 +12,12 @@ from tinytorch.core.creation import tensor
 
 # %%
 #| export
+def check_share(prob):
+    """ValueError unless prob, the share of the tokens that is chosen, is from 0 to 1."""
+    if not 0 <= prob <= 1:
+        raise ValueError(f"prob={prob}: the share of the tokens to choose lies between 0 and 1.")
+
+
 def ordinary_tokens(vocab_size, special_ids, device=None):
     """All ids below vocab_size that are not special, (n,). ValueError if there are none."""
     ids = [i for i in range(vocab_size) if i not in special_ids]

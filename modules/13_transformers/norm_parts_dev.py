@@ -9,8 +9,11 @@
 
 # %%
 import math
+from numbers import Integral
 
 from tinytorch.core.creation import empty
+from tinytorch.core.dtypes import float16, float32
+from tinytorch.nn.floats import refuse_integers
 from tinytorch.nn.initializers import ones_, zeros_
 from tinytorch.nn.module import Module
 from tinytorch.nn.parameter import Parameter
@@ -19,30 +22,37 @@ from tinytorch.nn.parameter import Parameter
 # %%
 #| export
 def sizes(normalized_shape):
-    """The last sizes to be normalised over, a tuple: (d,) for a number d. ValueError if there are none."""
-    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    """The last sizes to be normalised over, a tuple: (d,) for a number d. RuntimeError if there are none."""
+    shape = (normalized_shape,) if isinstance(normalized_shape, Integral) else tuple(normalized_shape)
     if not shape:
-        raise ValueError("normalized_shape is empty: name at least the last size.")
+        raise RuntimeError("normalized_shape is empty: name at least the last size.")
     return shape
 
 
-def over_last(f, x, normalized_shape, params, eps):
+def over_last(f, x, normalized_shape, params, eps, mixed=False):
     """f(x, *params, eps) with the axes of `normalized_shape` as one, the last; in x's shape again.
 
-    params: tensors of normalized_shape, or None. RuntimeError if x does not end with these sizes.
+    params: tensors of normalized_shape and x's dtype (float16: or float32), or None; mixed: of any, they are
+    converted. RuntimeError if x does not end with these sizes, or is not of floats.
     """
-    shape = sizes(normalized_shape)
+    shape, name = sizes(normalized_shape), f.forward.__name__
+    refuse_integers(name, x)
     if x.shape[-len(shape):] != shape:
-        raise RuntimeError(f"{f.forward.__name__} over {shape} got {x.shape}: its last sizes must be "
-                           f"{shape}.")
+        raise RuntimeError(f"{name} over {shape} got {x.shape}: its last sizes must be {shape}.")
     for p in params:
         if p is not None and p.shape != shape:
-            raise RuntimeError(f"{f.forward.__name__} over {shape}: weight and bias must have this shape, "
-                               f"one has {p.shape}.")
-    if len(shape) == 1:
+            raise RuntimeError(f"{name} over {shape}: weight and bias must have this shape, one has "
+                               f"{p.shape}.")
+    wide = float32 if x.dtype == float16 else x.dtype    # rounded once, at the end
+    dtypes = {p.dtype for p in params if p is not None}
+    if not mixed and not dtypes <= {x.dtype, wide}:
+        raise RuntimeError(f"{name} of {x.dtype} numbers: weight and bias must be of this dtype, too, and "
+                           f"are of {', '.join(map(str, dtypes))}. Convert them: layer.to(x.dtype).")
+    if len(shape) == 1 and dtypes | {x.dtype} == {wide}:
         return f(x, *params, eps)
-    flat = [None if p is None else p.reshape(-1) for p in params]
-    return f(x.reshape(*x.shape[:-len(shape)], math.prod(shape)), *flat, eps).reshape(x.shape)
+    params = [None if p is None else p.to(wide).reshape(-1) for p in params]
+    out = f(x.to(wide).reshape(*x.shape[:x.ndim - len(shape)], math.prod(shape)), *params, eps)
+    return out.reshape(x.shape).to(x.dtype)
 
 
 # %%

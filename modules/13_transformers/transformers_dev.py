@@ -1,5 +1,18 @@
 # %% [markdown]
 # # Module 13: Transformers, the block and what it became
+#
+# Twelve layers of attention, one on top of the other, are shown eight letters and then the same eight
+# again. They must say the next letter each time; from the ninth on that is copying. Sixteen letters, 200
+# steps of Adam, three networks that differ in where one line stands:
+#
+# ```
+# norm before each part, and x + what it gives        loss 0.02
+# x + what it gives, and a norm after each sum        loss 1.94
+# what it gives, in the place of x                    loss 2.77 = ln 16, as if it guessed
+# ```
+#
+# The same weights, the same letters. **Which of the two changes is it, the `x +` or the place of the norm,
+# and what goes wrong without it?** (It is not what is usually told. You will measure it after exercise 4.)
 
 # %%
 #| default_exp models.transformer
@@ -11,7 +24,7 @@ import math
 import numpy as np
 from block_parts_dev import activation_named, check_norm, init_weights, position_layer, word_head
 from generation_dev import Writing, beams_of, check_room, evaluating, generator_of, unread
-from masking_parts_dev import is_any_of, ordinary_tokens
+from masking_parts_dev import check_share, is_any_of, ordinary_tokens
 from norm_parts_dev import NormLayer, over_last
 from vit_parts_dev import places_for
 
@@ -34,8 +47,43 @@ from tinytorch.nn.position_layers import RotaryEmbedding
 from tinytorch.nn.positions import LearnedPositionalEmbedding
 from tinytorch.nn.simple_layers import Identity
 
+# %%
+# Those were for your code. These are for the parts that are given: tests and measurements.
+from tinytorch.core.autograd import no_grad
+from tinytorch.core.backend import Generator, manual_seed
+from tinytorch.core.checks import check_gradient
+from tinytorch.core.creation import randn
+from tinytorch.nn.losses import cross_entropy
+
 # %% [markdown]
-# ## Exercise 1: layer norm
+# The plan. Four exercises make the *block*, of which all transformers are built. Three more make GPT, which
+# writes; two make BERT, which reads; the last two an encoder-decoder's block and a network for pictures,
+# and can wait until a second reading.
+#
+# ## Exercise 1: every word to one scale
+#
+# Blocks add to vectors, and vectors that are added to grow. So each is brought back to one scale: mean 0,
+# variance 1. The vector 1 2 3 4:
+#
+# ```
+# minus the mean, 2.5          -1.5      -0.5      0.5      1.5
+# their squares                 2.25      0.25     0.25     2.25     mean: 1.25, root: 1.118
+# by the root                  -1.3416   -0.4472   0.4472   1.3416
+# ```
+#
+# The *mean* of the squares: 5/4. (The `std` of statistics divides by d - 1: 5/3, and 1.1619 in place of
+# 1.3416.) For 101 102 103 104 the same comes out, and for 10 20 30 40. A vector of equal numbers would be
+# 0/0; so a small ε is added to the variance, *inside* the root:
+#
+# $$ \mathrm{normal} = (x - \mu)\, s \qquad s = \frac{1}{\sqrt{\sigma^2 + \varepsilon}}
+#    \qquad \mu, \sigma^2: \text{mean and variance of the last axis} $$
+#
+# x is (..., d), μ and s are (..., 1): every word has its own. Batch norm (module 09) took them over the
+# batch; here no word knows of any other, and a batch of one is as good as one of a thousand.
+#
+# Yours: `scale` is s, `normal` the result; both are kept for the way back, and the lines below your region
+# multiply by the weight and add the bias. Leave x as it is. `-`, `*`, `np.sqrt` and the method
+# `mean(-1, keepdims=True)` know arrays and tensors; as in module 12 the same lines serve for both.
 
 # %%
 #| export nn.normalization
@@ -57,6 +105,11 @@ def layer_norm(x, weight=None, bias=None, eps=1e-5):
     out = normal if weight is None else normal * weight
     return out if bias is None else out + bias, normal, scale
 
+
+# %% [markdown]
+# The way back, given. With c = x - μ, normal = n = s c: if x changes by dx, c changes by dc = dx - mean(dx),
+# s by -s² mean(n dc), and so n by s (dc - n mean(n dc)). Read for a gradient h: take away its mean, take away
+# its part along n, times s. That had to come out: to shift x changes nothing, to stretch it (nearly) nothing.
 
 # %%
 #| export nn.normalization
@@ -90,20 +143,105 @@ class LayerNorm(NormLayer):
         """x (..., d), normalised: the same shape. RuntimeError if its last size is not d."""
         return over_last(layer_norm, x, self.normalized_shape, (self.weight, self.bias), self.eps)
 
+    def extra_repr(self): return f"{super().extra_repr()}, bias={self.bias is not None}"
+
+
+# %%
+class TestLayerNorm:
+    """Every word to one scale"""
+    want = [-1.341635, -0.447212, 0.447212, 1.341635]
+
+    def setup_method(self):
+        self.x = np.array([1., 2., 3., 4.])
+
+    def test_by_hand(self):
+        "1 2 3 4 becomes -1.3416 -0.4472 0.4472 1.3416"
+        expect(layer_norm(self.x), self.want, tol=2e-6,
+               why="1.1619: the squares were divided by 3, d - 1; 1.2: the variance without its root; "
+                   "-0.3836 first: the mean was not taken off")
+
+    def test_untouched(self):
+        "The array that came in is left as it was"
+        layer_norm(self.x)
+        expect(self.x, [1., 2., 3., 4.], why="written into an array of the caller: no `-=`")
+
+    def test_shift_and_stretch(self):
+        "101 102 103 104 and 10 20 30 40 become the same"
+        expect(layer_norm(self.x + 100), self.want, tol=2e-6)
+        expect(layer_norm(self.x * 10), np.array(self.want) * 1.000004, tol=2e-6)
+
+    def test_eps(self):
+        "eps is added to the variance: with eps = 1.25 the root is that of 2.5, and equal numbers become 0"
+        expect(layer_norm(self.x, eps=1.25), [-0.948683, -0.316228, 0.316228, 0.948683], tol=1e-5,
+               why="1.3416: eps was not used; 0.6334: it was added outside the root")
+        expect(layer_norm(self.x * 0 + 7), [0., 0., 0., 0.], why="nan: 0/0, eps keeps the root above 0")
+
+    def test_small(self):
+        "0.001 to 0.004 stay small: beside eps = 1e-5 their variance is an eighth"
+        expect(layer_norm(self.x / 1000), [-0.447214, -0.149071, 0.149071, 0.447214], tol=1e-5,
+               why="1.3297: eps outside the root; 1.3416: without eps")
+
+    def test_each_vector(self):
+        "Each vector of (2, 2, 4) has a mean and a scale of its own, kept as (2, 2, 1)"
+        x = np.array([[[1., 2., 3., 4.], [4., 3., 2., 1.]], [[7., 7., 7., 7.], [10., 20., 30., 40.]]])
+        out, *kept = layer_norm.forward(x)
+        expect(out[0], [self.want, self.want[::-1]], tol=2e-6,
+               why="mean and variance of the last axis, of each word: not of the batch, not of all")
+        expect(out[1], [[0.] * 4, self.want], tol=1e-5)
+        expect(kept[1].shape, (2, 2, 1), why="scale: keepdims=True, for the way back")
+        expect(kept[1][0], [[0.894424], [0.894424]], tol=1e-5, why="1.118: scale is 1 over the root")
+        expect(kept[0][0, 0], self.want, tol=2e-6, why="`normal` is the result before weight and bias")
+
+    def test_far_from_zero(self):
+        "10,001 to 10,004 in float32 give the same numbers, in float32"
+        out = layer_norm((self.x + 10_000).astype("float32"))
+        expect(out, self.want, tol=1e-3,
+               why="mean of the squares less square of the mean: two numbers of a hundred million, of which "
+                   "float32 keeps eight digits. Take off the mean first, and then square")
+        expect(str(out.dtype), "float32")
+
+    def test_weight_and_bias(self):
+        "Then times weight, plus bias; integers are refused (given)"
+        out = layer_norm(self.x, np.array([1., 10., 100., 1000.]), np.array([0., 0., 1., 2.]))
+        expect(out, [-1.341635, -4.472118, 45.721177, 1343.635], tol=1e-4)
+        expect_error(RuntimeError, layer_norm, np.array([1, 2]), says=["int64"])
+
+    def test_way_back(self):
+        "The judge of module 05 agrees on x, weight and bias; and the same lines run with tensors"
+        x, weight, bias = np.array([[1., 2., 4.], [0., 3., 1.]]), np.array([1., 2., 3.]), np.zeros(3)
+        check_gradient(layer_norm, x, weight, bias)
+        out = layer_norm.forward(Tensor(x, requires_grad=True))[0]
+        assert isinstance(out, Tensor) and out.requires_grad, \
+            "of a tensor an array came out: use its own `mean`, `-`, `*`, and np.sqrt"
+
+    def test_empty(self):
+        "No words are no words: (0, 4) stays (0, 4)"
+        expect(layer_norm(np.zeros((0, 4))).shape, (0, 4))
+
+
+run_tests(TestLayerNorm)
+
+# %% [markdown]
+# A younger kin, given: `RMSNorm` leaves the mean where it is and divides by the root of the mean square: 1 2
+# 3 4 by √7.5 = 2.7386. It is cheaper and works as well (Llama has it), but a shift of x changes the result.
 
 # %%
 #| export nn.normalization
 @op(keeps=True)
 @floats_only
-def rms_norm(x, weight=None, eps=1e-5):
-    """Each vector (..., d) of x by the root of its mean square; times weight (d,). arXiv:1910.07467."""
+def rms_norm(x, weight=None, eps=None):
+    """Each vector (..., d) of x by the root of its mean square; times weight (d,). arXiv:1910.07467.
+
+    eps: added to the mean square; if None, the dtype's own, the distance from 1 to the next number.
+    """
+    eps = float(np.finfo(x.dtype).eps) if eps is None else eps
     scale = 1 / np.sqrt((x * x).mean(-1, keepdims=True) + eps)
     normal = x * scale
     return normal if weight is None else normal * weight, normal, scale
 
 
 @vjp(rms_norm)
-def _(kept, x, weight=None, eps=1e-5):
+def _(kept, x, weight=None, eps=None):
     out, normal, scale = kept
 
     def pull(g):
@@ -126,9 +264,28 @@ class RMSNorm(NormLayer):
 
     def forward(self, x):
         """x (..., d), normalised: the same shape. eps=None is the dtype's own."""
-        eps = float(np.finfo(x.dtype).eps) if self.eps is None else self.eps
-        return over_last(rms_norm, x, self.normalized_shape, (self.weight,), eps)
+        return over_last(rms_norm, x, self.normalized_shape, (self.weight,), self.eps, mixed=True)
 
+
+# %% [markdown]
+# ## Exercise 2: each place for itself
+#
+# Attention moves things between words, and what it gives is a mean: nothing new comes of it. The second
+# half of a block thinks about what has arrived, at each word alone: out to a wider vector, through a bend
+# (the activation), and back. One number in, two in the middle, with weights 1 and -1 and biases 0 and 1;
+# back with weights 2 and 10 and a bias of 0.5:
+#
+# ```
+# x =  3:    3  -2    relu:   3  0     2*3 + 10*0 + 0.5 =  6.5       without relu: -13.5
+# x = -3:   -3   4            0  4     2*0 + 10*4 + 0.5 = 40.5                      34.5
+# ```
+#
+# $$ \mathrm{FFN}(x) = a(x W_1^\top + b_1)\, W_2^\top + b_2 \qquad x: (\dots, d) \quad W_1: (d_{ff}, d)
+#    \quad W_2: (d, d_{ff}) $$
+#
+# With d_ff = 4 d that is 8 d² weights, where attention's four matrices have 4 d²: most of a transformer is
+# here. The layers are there: `self.linear1`, `self.activation`, `self.linear2`, and `self.dropout`, which
+# belongs on the wide vector, behind the bend.
 
 # %%
 #| export
@@ -149,6 +306,69 @@ class FeedForward(Module):
         ### END SOLUTION
 
 
+# %%
+class Acts(Module):
+    "For the tests: a layer that computes f; `got` is what it was given each time"
+    def __init__(self, f):
+        super().__init__()
+        self.f, self.got = f, []
+
+    def forward(self, *args, **how):
+        self.got.append((args, how))
+        return self.f(*args, **how)
+
+
+def acting(model, **layers):
+    "For the tests: `model`, with layers that compute these functions in the place of its own"
+    for name, f in layers.items():
+        setattr(model, name, Acts(f))
+    return model
+
+
+class TestFeedForward:
+    """Each place for itself"""
+    def by_hand(self, activation="relu"):
+        net = FeedForward(1, 2, 0.0, activation)
+        rows = {"linear1.weight": [[1.], [-1.]], "linear1.bias": [0., 1.],
+                "linear2.weight": [[2., 10.]], "linear2.bias": [0.5]}
+        net.load_state_dict({name: np.float32(x) for name, x in rows.items()})
+        return net
+
+    def test_by_hand(self):
+        "3 becomes 6.5, and -3 becomes 40.5"
+        expect(self.by_hand()(Tensor([[3.], [-3.]])), [[6.5], [40.5]],
+               why="-13.5 and 34.5: the activation is missing; 6.5 and 0: it comes (once more) at the end")
+
+    def test_activation(self):
+        "The bend is the one that was asked for: with silu 3 becomes 3.8313"
+        expect(self.by_hand("silu")(Tensor([[3.]])), [[3.831349]], tol=1e-5,
+               why="6.5: `relu`, and not `self.activation`")
+
+    def test_each_place(self):
+        "Two sentences of three words: another last word changes no other"
+        net, x = FeedForward(4, 8, 0.0), randn(2, 3, 4)
+        other = cat([x[:, :2], x[:, 2:] + 1], 1)
+        out, changed = net(x), net(other)
+        expect(out.shape, (2, 3, 4), why="out to d_ff by `linear1`, back to d_model by `linear2`")
+        expect(changed[:, :2], out[:, :2])
+        assert float(abs(changed - out)[:, 2].max()) > 1e-3, "the last word changed, and its result did not"
+
+    def test_dropout(self):
+        "Dropout works on the wide vector, behind the bend"
+        net = acting(self.by_hand(), dropout=lambda x: x + 1)         # so that its place shows
+        expect(net(Tensor([[3.]])), [[18.5]],
+               why="with a dropout that adds 1: 6.5, it is not used; 7.5, it comes last; 8.5, too early")
+        expect(len(net.dropout.got), 1, why="dropout once, not twice")
+
+
+run_tests(TestFeedForward)
+
+# %% [markdown]
+# Given: a network with a *door*. One half of the wide vector is multiplied, number by number, with silu of
+# the other, which opens or shuts it. Llama has it; for as many weights it takes two thirds of the width.
+
+# %%
+#| export
 class SwiGLU(Module):
     """A feed-forward network with a door: linear2(silu(gate(x)) · linear1(x)). Shazeer, arXiv:2002.05202."""
     def __init__(self, d_model, d_ff, dropout=0.1, bias=True):
@@ -168,6 +388,28 @@ def feed_forward(d_model, d_ff, dropout, activation, bias):
     return FeedForward(d_model, d_ff, dropout, activation, bias)
 
 
+# %% [markdown]
+# ## Exercise 3: add, do not replace
+#
+# Attention and feed-forward are the two *sub-layers* of a block. Say a sub-layer f replaces x by f(x), and
+# two words hold 1 and 0. Attention with weights 0.6 and 0.4 makes 0.6 and 0.4 of them: they differed by 1,
+# now by 0.2. Twelve times, and it is 0.2¹² = 0.000000004: all words hold the same, and nobody knows who was
+# who. Now *add* what f says, x + f(x): 1.6 and 0.4. They differ by 1.2, then 1.44: each word stays itself,
+# and hears something of the others.
+#
+# That is the *residual connection* (f learns the rest, the residue, of what x lacks). The gradient has the
+# same: the slope of x + f(x) is 1 + f', and the 1 is there whatever f does.
+#
+# And the norm? Before the sub-layer (*pre*), so that f reads a vector of one scale and the sum is left
+# alone; or after the sum (*post*, the paper of 2017). With x = 4, f(x) = 3x + 1, and a "norm" that halves:
+#
+# ```
+# pre     x + f(norm(x))       4 + f(2)      =  4 + 7        =  11
+# post    norm(x + f(x))       norm(4 + 13)  =  17/2         =  8.5
+# ```
+#
+# Dropout works on what f gives, before it is added, and never on x.
+
 # %%
 #| export
 def residual(x, sublayer, norm, dropout, pre=True):
@@ -182,6 +424,80 @@ def residual(x, sublayer, norm, dropout, pre=True):
     return norm(x + dropout(sublayer(x)))
     ### END SOLUTION
 
+
+# %%
+class TestResidual:
+    """Add, do not replace"""
+    def of_four(self, pre, dropout=lambda x: x):
+        x = Tensor([[[4.]]])
+        out = residual(x, lambda x: 3 * x + 1, lambda x: x / 2, dropout, pre)
+        expect(x, [[[4.]]], why="x was written into: `x = x + ...`, and not `x += ...`")
+        return out
+
+    def test_pre(self):
+        "Pre: 4 + f(2) = 11"
+        expect(self.of_four(True), [[[11.]]],
+               why="9: norm(x) was added, and not x; 7: x was not added; 8.5: that is post; "
+                   "10.5: the norm is around f; 5.5: the sum was normed as well; 17: no norm")
+
+    def test_post(self):
+        "Post: norm(4 + f(4)) = 8.5"
+        expect(self.of_four(False), [[[8.5]]],
+               why="11: that is pre; 10.5: the norm is around f alone; 6.5: x was not added; "
+                   "5.5: normed before as well; 17: no norm")
+
+    def test_dropout(self):
+        "Dropout works on what f gives: made 10 times as much, it is 74 for pre and 67 for post"
+        expect(self.of_four(True, lambda x: x * 10), [[[74.]]],
+               why="110: the sum went through dropout; 65: what goes into f; 47: x; 11: nothing did")
+        expect(self.of_four(False, lambda x: x * 10), [[[67.]]],
+               why="85: the sum went through dropout; 62.5: what goes into f; 8.5: nothing did")
+
+    def test_default(self):
+        "Pre, if nothing is said"
+        expect(residual(Tensor([4.]), lambda x: 3 * x + 1, lambda x: x / 2, lambda x: x), [11.])
+
+    def test_way_past(self):
+        "A sub-layer that says nothing leaves x as it is, and the gradient 1"
+        x = Tensor([[1., 2., 4.]], requires_grad=True)
+        out = residual(x, lambda x: x * 0, layer_norm, lambda x: x)
+        expect(out, [[1., 2., 4.]], why="pre: nothing may happen to x itself")
+        out.sum().backward()
+        expect(x.grad, [[1., 1., 1.]])
+
+
+run_tests(TestResidual)
+# %% [markdown]
+# ## Exercise 4: the block
+#
+# Two sub-layers, each with a residual of its own, a norm of its own, a dropout of its own:
+#
+# ```
+#          pre                                   post
+#    x ────────────┐                      x ────────────┐
+#    │           norm1                    │         attention
+#    │         attention                  +─────────────┘
+#    +─────────────┘                    norm1
+#    │           norm2                    ├─────────────┐
+#    │        feed-forward                │        feed-forward
+#    +─────────────┘                      +─────────────┘
+#    │                                  norm2
+# ```
+#
+# On the left the line from top to bottom is never interrupted; on the right every sum goes through a norm.
+
+# %% [markdown]
+# By hand, with layers that are easy: attention doubles, feed-forward squares, norm1 adds 1, norm2 takes 1
+# away, and x = 1:
+#
+# ```
+# pre     1 + 2(1 + 1) = 5              5 + (5 - 1)² = 21
+# post    norm1(1 + 2) = 4              norm2(4 + 4²) = 19
+# ```
+#
+# Both lines are `residual`, which you have; whether it is pre is in `self.pre`. `attend(x)`, given, is
+# self-attention as a function of x alone: it hands on mask, cache, layer and bias. So mind the order, and
+# which of the norms (`norm1`, `norm2`) and dropouts (`dropout1`, `dropout2`) belongs to which.
 
 # %%
 #| export
@@ -217,6 +533,98 @@ class TransformerBlock(Module):
 
 
 # %%
+def one(x): return Tensor(np.array([[[float(x)]]]))
+
+
+def attending(query, key=None, value=None, mask=None, cache=None, layer=0, bias=None, need_weights=True):
+    "For the tests, in the place of attention: doubles the query"
+    return query * 2, None
+
+
+class TestTransformerBlock:
+    """Transformer block"""
+    def easy(self, norm, **layers):
+        block = acting(TransformerBlock(1, 1, 1, 0.0, norm=norm), attention=attending,
+                       feedforward=lambda x: x * x, norm1=lambda x: x + 1, norm2=lambda x: x - 1)
+        return acting(block, **layers)
+
+    def test_pre(self):
+        "Pre: attention doubles, feed-forward squares, and 1 becomes 5 and then 21"
+        expect(self.easy("pre")(one(1.)), one(21.),
+               why="41: norm1 in both sub-layers; 5: feed-forward came first, or the norms are exchanged, or "
+                   "there is only one sub-layer; 1: norm2 in both, or the second sub-layer got the old x; "
+                   "19: post")
+
+    def test_post(self):
+        "Post: 4 and then 19"
+        expect(self.easy("post")(one(1.)), one(19.),
+               why="21: pre (hand on self.pre), or norm1 in both sub-layers; 5: norm2 in both; "
+                   "4: only one sub-layer")
+
+    def test_dropouts(self):
+        "Each sub-layer has its own dropout: with 10 and 100 times as much it is 41 and then 160,041"
+        block = self.easy("pre", dropout1=lambda x: 10 * x, dropout2=lambda x: 100 * x)
+        expect(block(one(1.)), one(160041.), why="16,041: dropout1 in both sub-layers; 21: none")
+
+    def test_handed_on(self):
+        "Mask, cache, layer and bias come to attention as they are"
+        block = self.easy("post")
+        given = dict(mask=causal_mask(1), cache="the cache", layer=3, bias=one(0.))
+        block(one(1.), **given)
+        args, how = block.attention.got[0]
+        got = dict(zip(("query", "key", "value", *given), args)) | how
+        for name, x in given.items():
+            assert got.get(name) is x, f"`{name}` did not come to attention: call `attend`, which hands it on"
+
+    def test_real_layers(self):
+        "Attention + feed-forward, each with residual and norm: what module 12's attention gives by hand"
+        def norm(x): return Tensor((x.data - x.data.mean(-1, keepdims=True)) / x.data.std(-1, keepdims=True))
+        x = randn(2, 3, 4)
+        for kind in "pre", "post":
+            block = TransformerBlock(4, 2, 8, 0.0, norm=kind)
+            f, g = lambda x, b=block: b.attention(x, x, x)[0], block.feedforward
+            middle = x + f(norm(x)) if kind == "pre" else norm(x + f(x))
+            want = middle + g(norm(middle)) if kind == "pre" else norm(middle + g(middle))
+            expect(block(x), want, tol=1e-3)
+
+    def test_causal(self):
+        "With a causal mask another last word changes no word before it; without one it does"
+        block, x = TransformerBlock(4, 2, 8, 0.0), randn(2, 3, 4)
+        other = cat([x[:, :2], -x[:, 2:]], 1)
+        expect(block(other, causal_mask(3))[:, :2], block(x, causal_mask(3))[:, :2],
+               why="a later word was seen")
+        assert float(abs(block(other) - block(x))[:, :2].max()) > 1e-4, "without a mask all is seen"
+
+    def test_way_past(self):
+        "Residual connections keep the gradient: sub-layers that say nothing leave x, and the gradient is 1"
+        block, x = TransformerBlock(4, 2, 8), randn(1, 3, 4)
+        x.requires_grad = True
+        for layer in block.attention.out_proj, block.feedforward.linear2:
+            layer.load_state_dict({k: v * 0 for k, v in layer.state_dict().items()})
+        out = block(x)
+        expect(out, x)
+        out.sum().backward()
+        expect(x.grad, np.ones((1, 3, 4)), why="the way past the sub-layers must be free")
+
+    def test_scale(self):
+        "Layer norm holds the scale: behind a post block each word has mean 0 and variance 1"
+        out = TransformerBlock(8, 2, 8, 0.0, norm="post")(randn(2, 3, 8) * 1000).data
+        expect(out.mean(-1), np.zeros((2, 3)), tol=1e-4)
+        expect(out.var(-1), np.ones((2, 3)), tol=1e-3)
+
+    def test_count(self):
+        "A block has 12 d² + 13 d numbers, if d_ff is 4 d: 872 for d = 8 (given)"
+        expect(sum([p.numel() for p in TransformerBlock(8, 2, 32).parameters()]), 872)
+
+
+run_tests(TestTransformerBlock)
+
+# %% [markdown]
+# The count: attention 4 d² + 4 d, feed-forward 8 d² + 5 d, two norms 4 d. For d = 768 that is 7,087,872.
+# Given: the stack, blocks one behind the other. Behind pre blocks the sum has never met a norm, so one is put
+# at the end.
+
+# %%
 #| export
 def create_causal_mask(seq_len, device=None):
     """(seq_len, seq_len) bools: place i may look at the places up to i."""
@@ -240,18 +648,57 @@ class TransformerEncoder(Module):
         return self.norm(x)
 
 
+# %% MEASURE: copy
+
+
+# %% MEASURE: depth
+
+
+# %% [markdown]
+# ## Exercise 5: from scores to a choice
+#
+# A language model gives each word a score, its *logit*; softmax makes shares of them. Always to take the
+# largest makes dull texts that go round in circles. To draw by the shares makes, once in a while, nonsense:
+# each of 50,000 unlikely words has a tiny share, all together they have a lot. So before one draws, scores
+# are filtered. Shares 0.5, 0.25, 0.15, 0.1:
+#
+# ```
+# temperature 0.5     scores / 0.5, each share is squared      0.725  0.181  0.065  0.029
+# top_k = 2           the two largest stay                     0.667  0.333  0      0
+# top_p = 0.7         in front of each:  0  0.5  0.75  0.9     0.667  0.333  0      0
+# top_p = 0.8         less than 0.8 in front: three stay       0.556  0.278  0.167  0
+# ```
+#
+# Top-p (*nucleus*): sorted by size, a word stays if those *in front of it* have less than p together. So the
+# one that crosses p stays too, and the first always does.
+
+# %% [markdown]
+# The order is temperature, then k, then p, and each works on what the last one left: with top_k = 2 the
+# shares that top_p counts are 0.667 and 0.333. What must not be drawn gets the score -∞; the others keep
+# theirs (divided by the temperature): scores come out, not shares. Words with the same score as the k-th
+# stay; a k beyond the vocabulary, and top_p = 1, leave all. Leave the scores of the caller as they are.
+#
+# ```
+# x.topk(k)[0]                         the k largest of each row, (B, k), the largest first
+# x.argsort(-1, descending=True)       where they stand, the largest first: an index (B, V)
+# x.gather(-1, index)                  x in the order of the index, which may be of scores or of bools
+# index.argsort(-1)                    the index that leads back to the old order
+# x.cumsum(-1), x.masked_fill(where, value)
+# ```
+
 # %%
 #| export models.gpt
 def filter_logits(logits, temperature=1.0, top_k=None, top_p=None):
     """The scores (B, V), divided by the temperature, with -inf for what must not be drawn.
 
     top_k: the k largest stay (and those equal to the k-th). top_p: of the most probable, as few as have a
-    probability of top_p together stay; the one that reaches it does, too. Holtzman et al., arXiv:1904.09751.
+    probability of top_p together stay; the one that reaches it does, too. 1 leaves all. Holtzman et al.,
+    arXiv:1904.09751.
 
     >>> softmax(filter_logits(Tensor([[.5, .25, .15, .1]]).log(), top_p=.7), -1)
     tensor([[0.6667, 0.3333, 0.0000, 0.0000]])
     """
-    if temperature <= 0 or top_k is not None and top_k < 1 or top_p is not None and not 0 < top_p <= 1:
+    if not temperature > 0 or top_k is not None and top_k < 1 or top_p is not None and not 0 < top_p <= 1:
         raise ValueError(f"filter_logits: temperature={temperature}, top_k={top_k}, top_p={top_p}: the first "
                          "must be above 0, the second at least 1, the third above 0 and at most 1.")
     ### BEGIN SOLUTION
@@ -259,15 +706,100 @@ def filter_logits(logits, temperature=1.0, top_k=None, top_p=None):
     if top_k is not None and top_k < logits.shape[-1]:
         least = logits.topk(top_k)[0][:, -1:]                                  # (B, 1)
         logits = logits.masked_fill(logits < least, -math.inf)
-    if top_p is not None:
+    if top_p is not None and top_p < 1:
         order = logits.argsort(-1, descending=True)
-        shares = softmax(logits.gather(-1, order), -1)
-        before = shares.cumsum(-1) - shares                                    # of those in front of it
-        drop = zeros(*logits.shape, device=logits.device).bool().scatter(-1, order, before >= top_p)
-        logits = logits.masked_fill(drop, -math.inf)
+        shares = softmax(logits.gather(-1, order), -1)                         # the largest first
+        in_front = shares.cumsum(-1) - shares
+        logits = logits.masked_fill((in_front >= top_p).gather(-1, order.argsort(-1)), -math.inf)
     return logits
     ### END SOLUTION
 
+
+# %%
+def scores(*rows): return Tensor(np.log(np.array(rows)))
+
+
+class TestFilterLogits:
+    """From scores to a choice"""
+    def shares(self, rows, *args, **how):
+        x = scores(*rows)
+        out = filter_logits(x, *args, **how)
+        expect(x, np.log(np.array(rows)), why="written into the scores of the caller")
+        return softmax(out, -1)
+
+    def setup_method(self):
+        self.row = [0.5, 0.25, 0.15, 0.1]
+
+    def test_nothing(self):
+        "Without any filter the scores stay what they are"
+        expect(filter_logits(scores(self.row)), np.log([self.row]), why="scores come out, not shares")
+
+    def test_temperature(self):
+        "Half the temperature squares the shares: 0.725 0.181 0.065 0.029"
+        expect(self.shares([self.row], 0.5), [[0.724638, 0.181159, 0.065217, 0.028986]], tol=1e-5,
+               why="0.379 first: multiplied by the temperature; scores are divided by it")
+        expect(filter_logits(Tensor([[2., -4.]]), 0.5), [[4., -8.]])
+
+    def test_top_k(self):
+        "top_k = 2 leaves two, with their scores; 3 leaves three, and 10 of four leaves all"
+        expect(filter_logits(scores(self.row), top_k=2),
+               [[math.log(0.5), math.log(0.25), -math.inf, -math.inf]],
+               why="three numbers: the k-th is at k - 1; shares in place of scores; 0 is a score, -inf is "
+                   "none")
+        expect(self.shares([self.row], top_k=3), [[0.555556, 0.277778, 0.166667, 0.]], tol=1e-5)
+        expect(self.shares([self.row], top_k=10), [self.row], why="a k beyond the vocabulary leaves all")
+
+    def test_ties(self):
+        "Who is equal to the k-th stays"
+        expect(self.shares([[0.2, 0.4, 0.2, 0.2]], top_k=2), [[0.2, 0.4, 0.2, 0.2]],
+               why="there are three second ones: leave those that are not below the k-th")
+
+    def test_top_p(self):
+        "top_p = 0.7 leaves two, the one that crosses 0.7 among them; 0.8 leaves three"
+        expect(self.shares([self.row], top_p=0.7), [[2 / 3, 1 / 3, 0., 0.]], tol=1e-5,
+               why="1 first: the one that crosses p was dropped; count what is in front of it")
+        expect(self.shares([self.row], top_p=0.8), [[0.555556, 0.277778, 0.166667, 0.]], tol=1e-5)
+        expect(self.shares([self.row], top_p=0.3), [[1., 0., 0., 0.]],
+               why="the first always stays, and here it is enough")
+
+    def test_as_few_as_reach_it(self):
+        "Of four equal ones top_p = 0.5 leaves two: together they have a half"
+        expect(self.shares([[0.25] * 4], top_p=0.5).sort(-1)[0], [[0., 0., 0.5, 0.5]],
+               why="four: whoever is as probable as the last one stayed; three: what is in front must be "
+                   "*less* than p")
+
+    def test_top_p_of_one(self):
+        "top_p = 1 leaves all, even a share of a hundred-millionth of a millionth"
+        out = filter_logits(Tensor(np.array([[0., -32.]], "float32")), top_p=1.0)
+        expect(out, [[0., -32.]], why="its share is too small to show in a sum: at top_p = 1 do nothing")
+
+    def test_rows(self):
+        "Each row has its own order, its own k-th and its own p"
+        rows = [[0.15, 0.5, 0.1, 0.25], [0.1, 0.15, 0.25, 0.5], [0.97, 0.01, 0.01, 0.01]]
+        want = [[0., 2 / 3, 0., 1 / 3], [0., 0., 1 / 3, 2 / 3], [1., 0., 0., 0.]]
+        expect(self.shares(rows, top_p=0.7), want, tol=1e-5,
+               why="rows are mixed, or the way back from the sorted order is wrong: `order.argsort(-1)` leads "
+                   "back, `order` leads there")
+        expect(self.shares(rows[:2], top_k=2), want[:2], tol=1e-5,
+               why="each row has a k-th of its own, a column (B, 1)")
+
+    def test_order(self):
+        "Temperature comes first, then k, then p"
+        expect(self.shares([self.row], 0.5, top_p=0.7), [[1., 0., 0., 0.]],
+               why="0.8 first: p was counted with the shares before the temperature; with it 0.725 is enough")
+        expect(self.shares([self.row], top_k=2, top_p=0.6), [[1., 0., 0., 0.]],
+               why="0.667 first: p was counted before k; of what k leaves the first has 0.667, enough")
+
+    def test_errors(self):
+        "A temperature of 0, no word at all, or a p of 0 are refused (given)"
+        for how in dict(temperature=0.), dict(top_k=0), dict(top_p=0.):
+            expect_error(ValueError, filter_logits, scores(self.row), **how)
+
+
+run_tests(TestFilterLogits)
+
+# %% [markdown]
+# Given: the choice. `multinomial` draws by shares; a temperature of 0 means the likeliest (*greedy*).
 
 # %%
 #| export models.gpt
@@ -279,6 +811,37 @@ def next_token(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
     shares = softmax(filter_logits(logits, temperature, top_k, top_p), -1)
     return multinomial(shares, 1, generator=generator)[:, 0]
 
+# %% [markdown]
+# ## Exercise 6: GPT
+#
+# A text of T words is T questions at once: at each place, what comes next? Place 0 sees one word, place 1
+# two, and so on, which the causal mask sees to. For "to be or not" with the next word below:
+#
+# ```
+# to      be      or      not                    scores (B, T, V): a row of V for each place
+# be      or      not     to                     what should have the largest there
+# ```
+#
+# In training each place reads the *true* words before it, not what the model would have written (*teacher
+# forcing*), and so all T are learned from in one pass. A model that could see the next word would have
+# nothing to learn: it would copy.
+#
+# ```
+# ids (B, T)  →  words + places  →  dropout  →  block 0  →  ...  →  block L-1  →  norm  →  scores (B, T, V)
+# ```
+
+# %% [markdown]
+# By hand, without any block: word 1 is [0, 1, 1, 2], place 0 is [1, 1, 2, 2]; their sum 1 2 3 4 is
+# normalised to -1.3416 ... 1.3416, and a word whose row in the last matrix is [0, 0, 0, 1] gets the score
+# 1.3416.
+#
+# `self.token_embedding(ids)` looks up words, `self.position_embedding(x, offset)` *adds* places to x,
+# `self.dropout`, `self.blocks`, `self.norm` and `self.output_proj` follow. With a cache (module 15 builds
+# one) the ids are those that come *after* `offset` known ones: their places begin at offset, and so does
+# `causal_mask(t, offset=offset)`; make it on the device of the ids. A block is called with x, mask, cache and
+# its number, from 0 on, by which the cache tells the layers apart.
+#
+# The second region of the class is exercise 7, for later.
 
 # %%
 #| export models.gpt
@@ -297,7 +860,7 @@ class GPTDecoder(Module):
         rotary = (RotaryEmbedding(head_dim or d_model // num_heads, rotary_base) if positions == "rotary"
                   else None)
         self.token_embedding = Embedding(vocab_size, d_model)
-        self.position_embedding = position_layer(positions, max_len, d_model)
+        self.position_embedding = position_layer(positions, max_len, d_model, "rotary")
         self.dropout = Dropout(dropout)
         self.blocks = ModuleList([
             TransformerBlock(d_model, num_heads, d_ff, dropout, norm_layer=norm_layer, eps=eps,
@@ -315,7 +878,7 @@ class GPTDecoder(Module):
         """
         offset = 0 if cache is None else cache.length()
         ### BEGIN SOLUTION
-        t = token_ids.shape[1]
+        t = token_ids.shape[-1]
         x = self.dropout(self.position_embedding(self.token_embedding(token_ids), offset))
         mask = causal_mask(t, offset=offset, device=token_ids.device)
         for layer, block in enumerate(self.blocks):
@@ -333,13 +896,13 @@ class GPTDecoder(Module):
         beam search in place of drawing. A text longer than max_len is read from its last max_len tokens,
         without a cache; with one it is a ValueError.
         """
-        check_room(self, start_tokens, max_new_tokens, cache)
+        check_room(self, start_tokens, max_new_tokens, num_beams, cache)
         if num_beams > 1:
             return beams_of(self, start_tokens, max_new_tokens, num_beams, eos, length_penalty, cache)
         text = Writing(start_tokens, max_new_tokens, eos, self.token_embedding.weight.device)
         generator = generator_of(seed, text.ids.device)
         with evaluating(self):
-            while not text.finished:
+            for _ in text.turns():
                 ids = unread(text.ids, cache)
                 ### BEGIN SOLUTION
                 logits = self(ids[:, -self.max_len:], cache)[:, -1]                # (B, V)
@@ -347,6 +910,236 @@ class GPTDecoder(Module):
                 ### END SOLUTION
         return text.result()
 
+
+# %%
+class ListCache:
+    "For the tests: a cache in six lines (module 15 builds a good one)"
+    def __init__(self): self.kept = {}
+    def length(self, layer=0): return self.kept[layer][0].shape[2] if layer in self.kept else 0
+
+    def update(self, layer, *new):
+        old = self.kept.get(layer, [x[:, :, :0] for x in new])
+        self.kept[layer] = [cat(pair, 2) for pair in zip(old, new)]
+        return self.kept[layer]
+
+
+class TestGPTDecoder:
+    """GPT decoder"""
+    def by_hand(self):
+        model = GPTDecoder(3, 4, num_layers=0, num_heads=1, d_ff=4, max_len=2, dropout=0.0)
+        rows = {"token_embedding.weight": [[0.] * 4, [0., 1., 1., 2.], [0.] * 4], "norm.weight": [1.] * 4,
+                "position_embedding.weight": [[1., 1., 2., 2.], [4., 2., 1., -1.]], "norm.bias": [0.] * 4,
+                "output_proj.weight": [[0., 0., 0., 1.], [1., 0., 0., 0.], [0.] * 4]}
+        model.load_state_dict({name: np.float32(x) for name, x in rows.items()})
+        return model
+
+    def test_by_hand(self):
+        "Without blocks: word 1 at place 0 is 1 2 3 4, normalised, and its scores are 1.3416 -1.3416 0"
+        out = self.by_hand()(Tensor([[1, 1]]))
+        expect(out.shape, (1, 2, 3), why="(B, T, V): scores for every place")
+        expect(out[0], [[1.341635, -1.341635, 0.], [-1.341635, 1.341635, 0.]], tol=1e-5,
+               why="1.4142: the places are missing; 4: the norm at the end is missing; "
+                   "twice the same: every word got place 0")
+
+    def test_dropout(self):
+        "Words with their places go through dropout, once, before the blocks"
+        model = acting(self.by_hand(), dropout=lambda x: -x)           # so that it shows
+        expect(model(Tensor([[1]])), [[[-1.341635, 1.341635, 0.]]], tol=1e-5,
+               why="1.3416 first: dropout was not used, or twice; else: before the places were added")
+
+    def test_offset(self):
+        "Behind one word that a cache knows the next stands at place 1"
+        cache = ListCache()
+        cache.kept[0] = [randn(1, 1, 1, 4)] * 2
+        expect(self.by_hand()(Tensor([[1]]), cache), [[[-1.341635, 1.341635, 0.]]], tol=1e-5,
+               why="1.3416 first: `offset` was not handed on to the places")
+
+    def test_blocks(self):
+        "The blocks come in their order, and each hears the cache and its own number"
+        model, heard, cache = self.by_hand(), [], ListCache()
+
+        def block(x, mask=None, cache=None, layer=0, bias=None):
+            heard.append((layer, cache))
+            return x * 2 if layer else x + 3
+        model.blocks = ModuleList([Acts(block) for _ in range(3)])
+        model.norm = Identity()
+        out = model(Tensor([[1]]), cache)
+        expect([layer for layer, _ in heard], [0, 1, 2],
+               why="hand its number on to each block: else all layers share one place in the cache")
+        assert all([c is cache for _, c in heard]), "the cache must come to every block"
+        expect(out, [[[28., 16., 0.]]], why="each block reads what the one before it gave: ((4 + 3) * 2) * 2")
+
+    def test_no_leak(self):
+        "Causal masking prevents a leak: another word at place t changes no score before t, at any t"
+        model = GPTDecoder(9, 8, 2, 2, 16, 6, 0.0)
+        ids = Tensor([[1, 2, 3, 4, 5, 6]])
+        before = model(ids)
+        for t in range(6):
+            other = ids.clone()
+            other[0, t] = 8
+            after = model(other)
+            expect(after[:, :t], before[:, :t], tol=1e-5,
+                   why="a later word was seen: hand the causal mask on to every block")
+            assert float(abs(after - before)[:, t].max()) > 1e-4, "a word must change the scores at its place"
+
+    def test_cache(self):
+        "Read in parts, of 3, 2 and 1 words, with a cache, it gives the scores of the whole"
+        model, cache, ids = GPTDecoder(9, 8, 2, 2, 16, 6, 0.0), ListCache(), Tensor([[1, 2, 3, 4, 5, 6]])
+        parts = [model(ids[:, a:b], cache) for a, b in ((0, 3), (3, 5), (5, 6))]
+        expect(cat(parts, 1), model(ids), tol=1e-4,
+               why="places and mask must begin at `offset`: causal_mask(t, offset=offset)")
+
+    def test_twelve(self):
+        "A 12-layer decoder that has learned nothing guesses: its loss is ln V, 4.17 for 65 letters"
+        manual_seed(0)
+        model, ids = GPTDecoder(65, 16, 12, 2, 64, 32, 0.0), randint(0, 65, (8, 33))
+        loss = cross_entropy(model(ids[:, :-1]).reshape(-1, 65), ids[:, 1:].reshape(-1))
+        expect(loss.item(), math.log(65), tol=0.01)
+        loss.backward()
+        assert all([p.grad is not None for p in model.parameters()]), "some weight is never used"
+
+
+run_tests(TestGPTDecoder)
+
+# %% [markdown]
+# With V = 50,257 words, d = 768, 12 blocks and 1,024 places that class is GPT-2: 12 blocks of 7,087,872, the
+# words' table 38,597,376, places 786,432, the last norm 1,536: 124,439,808. (`tie_weights=True`: the last
+# matrix is the words' table, seen from the other side, and costs nothing.)
+#
+# ## Exercise 7: writing
+#
+# To write, read the text, choose the next word from the scores of the *last* place, append it, and read
+# again. A model that has learned to count, and the text 1 2 3: its scores say 2 at place 0, 3 at place 1, 4
+# at place 2. Those for 2 and 3 we know already; 4 is the news.
+#
+# Fill in the second region of `GPTDecoder`, one turn of the loop. There are, given:
+#
+# ```
+# ids                        what is to be read, (B, t): the text; with a cache, the part it has not read
+# text.append(tokens)        puts one token (B,) behind each row
+# next_token(scores (B, V), temperature, top_k, top_p, generator)        above
+# ```
+#
+# The model has places for `self.max_len` tokens. Of a longer text it is shown the last max_len: the oldest
+# drop out. Call the model as `self(ids, cache)`. (Given around it: prompts of several lengths, rows that
+# end at `eos`, dropout off, beam search.)
+
+# %%
+class Counts(GPTDecoder):
+    "For the tests: of ten words, after n comes n + 1, more or less surely; `asked` is what it was shown"
+    def __init__(self, sure=50.0, max_len=40):
+        super().__init__(10, 4, 0, 1, 4, max_len)
+        self.sure, self.asked = sure, []
+
+    def forward(self, token_ids, cache=None):
+        self.asked.append(token_ids.tolist())
+        return Tensor(np.eye(10)[(token_ids.data + 1) % 10] * self.sure)
+
+
+class TestGPTDecoderGenerate:
+    """GPT decoder, writing"""
+    def test_by_hand(self):
+        "1 2 3, and three more: 4 5 6"
+        expect(Counts().generate(Tensor([[1, 2, 3]]), 3, temperature=0), [[1, 2, 3, 4, 5, 6]],
+               why="2 2 2: the scores of place 0; 4 4 4: the text was not read again")
+
+    def test_read(self):
+        "Each turn reads all there is, once"
+        model = Counts()
+        model.generate(Tensor([[1, 2, 3]]), 3, temperature=0)
+        expect([len(rows[0]) for rows in model.asked], [3, 4, 5], why="one call a turn, with all of the ids")
+
+    def test_crop(self):
+        "A model with 4 places is shown the last 4 tokens, and goes on for ever"
+        model = Counts(max_len=4)
+        expect(model.generate(Tensor([[1, 2, 3]]), 4, temperature=0), [[1, 2, 3, 4, 5, 6, 7]])
+        expect(model.asked, [[[1, 2, 3]], [[1, 2, 3, 4]], [[2, 3, 4, 5]], [[3, 4, 5, 6]]],
+               why="the last max_len of the ids, not the first, and no more")
+
+    def test_rows(self):
+        "Each row has its own text"
+        expect(Counts().generate(Tensor([[1, 2], [5, 6], [0, 0]]), 2, temperature=0),
+               [[1, 2, 3, 4], [5, 6, 7, 8], [0, 0, 1, 2]])
+
+    def test_drawn(self):
+        "At temperature 1 tokens are drawn: where all are alike, at least four kinds in forty"
+        text = Counts(sure=0.0, max_len=60).generate(Tensor([[0]]), 40, seed=0)
+        assert len(set(text[0, 1:].tolist())) > 3, "the likeliest, always? `next_token` draws"
+
+    def test_options(self):
+        "Temperature, top_k and top_p are handed on: each can make an unsure model sure"
+        for how in dict(temperature=0), dict(temperature=0.01), dict(top_k=1), dict(top_p=0.1):
+            expect(Counts(sure=1.0).generate(Tensor([[0]]), 9, **how), [list(range(10))],
+                   why=f"{how} leaves only the likeliest word; it was not handed on to next_token")
+
+    def test_seed(self):
+        "With a seed the text depends on nothing else; another seed, another text"
+        def text(seed, other):
+            manual_seed(other)
+            return Counts(sure=1.0).generate(Tensor([[0]]), 20, seed=seed).tolist()
+        expect(text(1, 0), text(1, 5), why="the generator was not handed on to next_token")
+        assert text(1, 0) != text(2, 0), "another seed gave the same text"
+
+    def test_cache(self):
+        "With a cache each token is read once, and the text is the same"
+        model, start = GPTDecoder(9, 8, 2, 2, 16, 12, 0.0), Tensor([[1, 2, 3], [4, 5, 6]])
+        cache = ListCache()
+        want = model.generate(start, 6, temperature=0)
+        expect(model.generate(start, 6, temperature=0, cache=cache), want,
+               why="with a cache `ids` is the new part alone: read `ids`, not text.ids, and hand on `cache`")
+        expect(cache.length(), 8, why="the cache was not handed on, or a token read twice")
+
+    def test_long(self):
+        "Text generation goes on past the 6 places that a real model has, and leaves it in training (given)"
+        model = GPTDecoder(9, 8, 2, 2, 16, max_len=6)
+        expect(model.generate(Tensor([[1, 2, 3]]), 9).shape, (1, 12))
+        assert model.training, "generate left the model in evaluation"
+
+    def test_ends(self):
+        "A row that wrote eos is filled up with it; prompts of several lengths give a list (given)"
+        expect(Counts().generate(Tensor([[1], [3]]), 5, temperature=0, eos=4), [[1, 2, 3, 4], [3, 4, 4, 4]])
+        rows = Counts().generate([[1], [5, 6, 7]], 2, temperature=0)
+        expect(rows[0], [1, 2, 3], why="a prompt that is shorter begins to write earlier")
+        expect(rows[1], [5, 6, 7, 8, 9])
+
+
+run_tests(TestGPTDecoderGenerate)
+
+# %% MEASURE: leak
+
+
+# %% MEASURE: cost
+
+
+# %% [markdown]
+# ## Exercise 8: words to guess
+#
+# GPT sees the left side only. Who wants to *understand* a text that is all there should look both ways, but
+# then there is no next word to guess. So hide some, and let the model guess these (BERT): each token is
+# chosen with a probability of 0.15. Of the chosen ones 80 % become [MASK], 10 % a word drawn at random, 10 %
+# stay; the model has to say all of them. (Later texts have no [MASK] in them, and no word shall be trusted
+# just because it is seen.) Of 100 tokens about 15 are chosen, 12 masked. Five tokens, of which 1 is [CLS], a
+# *special* one:
+#
+# ```
+# tokens             1       7      8       9       5
+# first lot         0.05    0.10   0.60    0.02    0.12     below 0.15, and not special: 7, 9, 5
+# second lot         -      0.30    -      0.85    0.95     below 0.8: [MASK]; the last tenth: a random word
+# inputs             1     [MASK]   8       9       4
+# labels           -100      7    -100      9       5       -100: not asked (cross_entropy leaves it out)
+# ```
+
+# %% [markdown]
+# Two lots for each token, as the first is below 0.15 for all the chosen, and would mask them all. Given are
+# `special`, (B, T) bools, and `ordinary`, the ids that may be drawn, (n,): index it with random places.
+# Return (inputs, labels) and leave token_ids as it is. All lots come from `generator`, on the device of the
+# ids:
+#
+# ```
+# rand(B, T, generator=..., device=...)                      numbers from 0 to 1
+# randint(0, n, (B, T), generator=..., device=...)           integers from 0 to n - 1
+# where(bools, x, y), x.masked_fill(bools, value), & | ~
+# ```
 
 # %%
 #| export models.masking
@@ -357,6 +1150,7 @@ def mask_tokens(token_ids, mask_id, vocab_size, special_ids=(), prob=0.15, gener
     else -100. inputs: of the chosen 80 % are mask_id, 10 % any ordinary token, 10 % as they were.
     special_ids: never chosen, and never drawn. Devlin et al., arXiv:1810.04805, section 3.1.
     """
+    check_share(prob)
     ordinary = ordinary_tokens(vocab_size, {mask_id, *special_ids}, token_ids.device)
     special = is_any_of(token_ids, special_ids)
     ### BEGIN SOLUTION
@@ -370,6 +1164,87 @@ def mask_tokens(token_ids, mask_id, vocab_size, special_ids=(), prob=0.15, gener
     return inputs, labels
     ### END SOLUTION
 
+
+# %%
+class TestMaskTokens:
+    """Words to guess"""
+    def setup_method(self):
+        self.ids = Tensor(np.random.default_rng(0).integers(0, 1000, (100, 1000)))     # 0 to 4 are special
+
+    def masked(self, ids=None, seed=0, mask_id=5, vocab_size=1000, special_ids=range(5), **how):
+        self.ids = self.ids if ids is None else ids
+        before, generator = self.ids.tolist(), Generator().manual_seed(seed)
+        out = mask_tokens(self.ids, mask_id, vocab_size, special_ids, generator=generator, **how)
+        expect(self.ids, before, why="written into the tokens of the caller")
+        return [x.numpy() for x in out]
+
+    def test_nothing_chosen(self):
+        "With prob = 0 nothing is chosen: the tokens, and -100 everywhere"
+        inputs, labels = self.masked(prob=0.0)
+        expect(labels, np.full((100, 1000), -100), why="labels that are not asked are -100, and not 0")
+        expect(inputs, self.ids)
+
+    def test_all_chosen(self):
+        "With prob = 1 all are chosen that are not special, and the labels are the tokens"
+        inputs, labels = self.masked(prob=1.0)
+        ids = self.ids.numpy()
+        expect(labels, np.where(ids < 5, -100, ids), why="labels: the true token wherever one was chosen, "
+               "whatever became of it; specials are never chosen")
+        expect(inputs[ids < 5], ids[ids < 5], why="a special token was changed")
+
+    def test_share(self):
+        "Of 100,000 tokens 15 % are chosen, in each row others; the rest is as it was"
+        inputs, labels = self.masked()
+        chosen, ids = labels != -100, self.ids.numpy()
+        expect(chosen[ids >= 5].mean(), 0.15, tol=0.006)
+        assert (chosen[0] != chosen[1]).any(), "each token has its lot: (B, T) of them"
+        expect(inputs[~chosen], ids[~chosen], why="a token that was not chosen was changed")
+        expect(labels[chosen], ids[chosen], why="the label is the token that was there")
+
+    def test_kinds(self):
+        "Of the chosen 80 % are [MASK], 10 % another word, 10 % as they were"
+        inputs, labels = self.masked()
+        chosen = labels != -100
+        masked, same = inputs[chosen] == 5, inputs[chosen] == labels[chosen]
+        expect(masked.mean(), 0.8, tol=0.02,
+               why="1: the lot that chose them decides here as well, draw another; or labels only where "
+                   "[MASK] stands")
+        expect(same.mean(), 0.1, tol=0.015, why="0.02: the tenth that stays was drawn from what [MASK] left, "
+               "as 10 % of 20 %; 0: labels only where something changed, or nothing stays")
+        expect((~masked & ~same).mean(), 0.1, tol=0.015)
+
+    def test_drawn(self):
+        "A random word is any ordinary one, each as often, never a special one or [MASK]"
+        ids = Tensor(np.full((200, 500), 7))
+        inputs, _ = self.masked(ids, mask_id=2, vocab_size=8, special_ids=(0, 1), prob=1.0)
+        counts = np.bincount(inputs.ravel(), minlength=8)
+        expect(counts[:2], [0, 0], why="a special token was drawn: index `ordinary`, which has none")
+        expect(counts[3:7] / 100_000, [0.02] * 4, tol=0.004,
+               why="a tenth is drawn from five words, 2 % each; one of them 0: n is len(ordinary); all "
+                   "together only once: draw a place for each token")
+        expect(counts[2] / 100_000, 0.8, tol=0.01, why="[MASK] is not to be drawn")
+
+    def test_generator(self):
+        "With a generator the lots depend on nothing else; another seed, other lots"
+        manual_seed(0)
+        one = self.masked(seed=3)
+        manual_seed(1)
+        again = self.masked(seed=3)
+        expect(again[1], one[1], why="`rand` for the choice did not get the generator")
+        expect(again[0], one[0], why="one of the lots did not get the generator")
+        assert (self.masked(seed=4)[1] != one[1]).any(), "another seed chose the same tokens"
+
+    def test_shapes(self):
+        "A batch of none is one; and both are int64"
+        for x in mask_tokens(Tensor(np.zeros((0, 4), "int64")), 2, 8):
+            expect(x.shape, (0, 4))
+            expect(str(x.dtype), "int64")
+
+
+run_tests(TestMaskTokens)
+
+# %% [markdown]
+# Given: BERT's input. To word and place it adds a third vector, the *segment*: which of two sentences.
 
 # %%
 #| export models.bert
@@ -392,16 +1267,29 @@ class BERTEmbedding(Module):
         x = self.token_embedding(token_ids) + self.token_type_embedding(token_types)
         return self.dropout(self.norm(self.position_embedding(x)))
 
+# %% [markdown]
+# ## Exercise 9: BERT
+#
+# The same blocks, and each word sees all the others, before and behind; nobody sees padding. By hand,
+# without blocks: word [0, 1, 1, 1], place [1, 1, 1, 1] and segment 0, [0, 0, 1, 2], are 1 2 3 4 and become
+# -1.3416 ... 1.3416; with segment 1, [3, 1, 0, -1], it is the other way round.
+#
+# `attention_mask` is (B, T), with 1 or True for words and 0 or False for padding, of any dtype. A mask of
+# floats would be *added* to the scores (module 12), and 0.0 hide nothing; so make bools of it first, `!= 0`.
+# `combine_masks(padding=bools)` puts it on the keys, (B, 1, 1, T). Then `self.embedding(ids, token_types)`,
+# `self.blocks`, and `self.norm`, which does nothing unless the blocks are pre.
 
 # %%
 #| export models.bert
 class BERTEncoder(Module):
     """Reads a text both ways: each word's vector knows all the others, (B, T) ids to (B, T, d_model).
 
-    block: options of TransformerBlock. Devlin et al., arXiv:1810.04805.
+    pooler: with the layer that `pool` needs. block: options of TransformerBlock. Devlin et al.,
+    arXiv:1810.04805.
     """
     def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, max_len, dropout=0.1, *,
-                 type_vocab_size=2, padding_idx=0, norm="post", activation="gelu", eps=1e-12, **block):
+                 type_vocab_size=2, padding_idx=0, norm="post", activation="gelu", eps=1e-12, pooler=True,
+                 **block):
         super().__init__()
         self.d_model, self.max_len = d_model, max_len
         self.embedding = BERTEmbedding(vocab_size, d_model, max_len, type_vocab_size, dropout, padding_idx,
@@ -410,7 +1298,7 @@ class BERTEncoder(Module):
             TransformerBlock(d_model, num_heads, d_ff, dropout, norm=norm, activation=activation, eps=eps,
                              **block) for _ in range(num_layers)])
         self.norm = LayerNorm(d_model, eps) if norm == "pre" else Identity()
-        self.pooler = Linear(d_model, d_model)
+        self.pooler = Linear(d_model, d_model) if pooler else None
         init_weights(self)
 
     def forward(self, token_ids, attention_mask=None, token_types=None):
@@ -428,9 +1316,97 @@ class BERTEncoder(Module):
         ### END SOLUTION
 
     def pool(self, hidden):
-        """A vector (B, d_model) for each text, from that of its first token, [CLS]."""
+        """A vector (B, d_model) for each text, from that of its first token, [CLS].
+
+        RuntimeError without a pooler.
+        """
+        if self.pooler is None:
+            raise RuntimeError("pool: this BERTEncoder has no pooler. Make it with pooler=True, or use the "
+                               "vector of [CLS] itself: hidden[:, 0].")
         return tanh(self.pooler(hidden[:, 0]))
 
+
+# %%
+class TestBERTEncoder:
+    """BERT encoder"""
+    def by_hand(self):
+        model = BERTEncoder(3, 4, num_layers=0, num_heads=1, d_ff=4, max_len=2, dropout=0.0)
+        table = model.embedding
+        table.token_embedding.weight.data[1] = [0., 1., 1., 1.]
+        table.position_embedding.weight.data[:] = [[1.] * 4, [2., 3., 3., 3.]]
+        table.token_type_embedding.weight.data[:] = [[0., 0., 1., 2.], [3., 1., 0., -1.]]
+        return model
+
+    def test_by_hand(self):
+        "Word + place + segment, normalised: 1 2 3 4 in segment 0, 4 3 2 1 in segment 1"
+        up = [-1.341641, -0.447214, 0.447214, 1.341641]
+        expect(self.by_hand()(Tensor([[1]])), [[up]], tol=1e-5)
+        expect(self.by_hand()(Tensor([[1]]), None, Tensor([[1]])), [[up[::-1]]], tol=1e-5,
+               why="-1.3416 first: token_types was not handed on to the embedding")
+
+    def test_all_positions(self):
+        "Attention reaches all positions: another last word changes the first vector, and the reverse"
+        model, ids = BERTEncoder(9, 8, 2, 2, 16, 6, 0.0), Tensor([[1, 2, 3, 4]])
+        for change, look in (3, 0), (0, 3):
+            other = ids.clone()
+            other[0, change] = 8
+            assert float(abs(model(other) - model(ids))[0, look].max()) > 1e-5, \
+                f"place {look} does not see place {change}: no causal mask here"
+
+    def test_padding(self):
+        "Padding is ignored, whatever word it is, in each text its own; as bools, integers or floats"
+        model = BERTEncoder(9, 8, 2, 2, 16, 6, 0.0)
+        seen = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])
+        ids = Tensor([[1, 2, 3, 0, 0], [5, 4, 3, 2, 1]])
+        other = Tensor([[1, 2, 3, 7, 8], [5, 4, 3, 2, 1]])
+        want = model(ids[:1, :3])
+        for kind in bool, "int64", "float32":
+            out = model(other, Tensor(seen.astype(kind)))
+            expect(out[:1, :3], want, tol=1e-4,
+                   why="padding was seen: the mask goes on the keys, in every block, True for words; floats "
+                       "are made bools first")
+            expect(out[1:], model(ids[1:]), tol=1e-4, why="a text without padding sees all of itself")
+
+    def test_norm(self):
+        "Encoder outputs are normed words: behind pre blocks by the norm at the end"
+        out = BERTEncoder(9, 8, 2, 2, 16, 6, 0.0, norm="pre")(Tensor([[1, 2, 3, 4]])).data
+        expect(out.shape, (1, 4, 8))
+        expect(out.var(-1), np.ones((1, 4)), tol=1e-3, why="self.norm is missing")
+
+    def test_blocks(self):
+        "The blocks come in their order"
+        model = self.by_hand()
+        model.blocks = ModuleList([Acts(lambda x, *rest: x + 3), Acts(lambda x, *rest: x * 2)])
+        expect(model(Tensor([[1]])), [[[3.316718, 5.105573, 6.894427, 8.683282]]], tol=1e-5)
+
+    def test_pool(self):
+        "A text's own vector is made of its first token's: tanh of a Linear (given)"
+        model, hidden = BERTEncoder(9, 8, 1, 2, 16, 6), randn(2, 3, 8)
+        expect(model.pool(hidden), tanh(model.pooler(hidden[:, 0])))
+
+
+run_tests(TestBERTEncoder)
+
+# %% [markdown]
+# Three heads, given in `bert_heads_dev.py`: a class for each text, a label for each word, where an answer
+# begins and ends.
+#
+# ## Exercise 10: reading while writing
+#
+# A translator reads German with one stack and writes English with another. A block of the second has three
+# sub-layers: attention among the English words so far, *cross-attention* (queries of the English, keys and
+# values of the German, the *memory*), feed-forward. By hand: the first attention doubles, the cross-attention
+# multiplies query and key, feed-forward squares; the norms add 1, take 1 away, add 2; memory 3, x = 1:
+#
+# ```
+# 1 + 2(1 + 1) = 5          5 + (5 - 1) * 3 = 17          17 + (17 + 2)² = 378
+# ```
+#
+# Three times `residual`. `attend` is given again. The function for the cross-attention is yours: its query is
+# the x it gets, keys and values are `memory` as it is (no norm of this block), its mask `memory_mask`; cache
+# and layer go along as in `attend`, and `need_weights=need_weights`. The layer gives (output, weights), and a
+# sub-layer must give the output alone: keep the weights for the return, in a list, or by `nonlocal weights`.
+# The block returns (x, weights), None for the weights if they were not needed.
 
 # %%
 #| export
@@ -461,11 +1437,10 @@ class TransformerDecoderBlock(Module):
         if mask is None:
             offset = 0 if cache is None else cache.length(layer)
             mask = causal_mask(x.shape[1], offset=offset, device=x.device)
-        ### BEGIN SOLUTION
-        weights = None
-
         def attend(x):
             return self.self_attention(x, x, x, mask, cache, layer, bias, need_weights=False)[0]
+        ### BEGIN SOLUTION
+        weights = None
 
         def look_up(x):
             nonlocal weights
@@ -479,6 +1454,84 @@ class TransformerDecoderBlock(Module):
         return x, weights
         ### END SOLUTION
 
+
+# %%
+def reading(query, key=None, value=None, mask=None, cache=None, layer=0, bias=None, need_weights=True):
+    "For the tests, in the place of cross-attention: query times key, and a word for the weights"
+    return query * key, "the weights" if need_weights else None
+
+
+class TestTransformerDecoderBlock:
+    """Reading while writing"""
+    def easy(self, norm="pre", **layers):
+        block = acting(TransformerDecoderBlock(1, 1, 1, 0.0, norm=norm), self_attention=attending,
+                       cross_attention=reading, feedforward=lambda x: x * x, norm1=lambda x: x + 1,
+                       norm2=lambda x: x - 1, norm3=lambda x: x + 2)
+        return acting(block, **layers)
+
+    def answer(self, block, x, memory, **how):
+        out = block(x, memory, **how)
+        if not isinstance(out, tuple) or len(out) != 2:
+            raise TypeError("the block has to return two things: (x, weights)")
+        return out
+
+    def test_pre(self):
+        "Pre: 1 becomes 5, with the memory 3 it becomes 17, and then 378"
+        expect(self.answer(self.easy(), one(1.), one(3.))[0], one(378.),
+               why="550: cross-attention read x and not the memory; 238: the memory was normed; 213: "
+                   "feed-forward before cross-attention; 651: norm2 and norm3 exchanged; 242: post")
+
+    def test_post(self):
+        "Post: 4, 15, 242"
+        expect(self.answer(self.easy("post"), one(1.), one(3.))[0], one(242.), why="378: hand on self.pre")
+
+    def test_dropouts(self):
+        "Each sub-layer has its own dropout: with 1, 10 and 100 more it is 6, 31 and 1,220"
+        block = self.easy(dropout1=lambda x: x + 1, dropout2=lambda x: x + 10, dropout3=lambda x: x + 100)
+        expect(self.answer(block, one(1.), one(3.))[0], one(1220.), why="378: no dropout was used")
+
+    def test_handed_on(self):
+        "Each attention gets its own mask, and both the cache and the layer"
+        block, memory = self.easy(), one(3.)
+        own, other, bias = causal_mask(1), causal_mask(1), one(0.)
+        self.answer(block, one(1.), memory, mask=own, memory_mask=other, cache="the cache", layer=2,
+                    bias=bias)
+        names = "query", "key", "value", "mask", "cache", "layer", "bias"
+        for layer, want in ((block.self_attention, dict(mask=own, cache="the cache", layer=2, bias=bias)),
+                            (block.cross_attention, dict(key=memory, value=memory, mask=other,
+                                                         cache="the cache", layer=2))):
+            args, how = layer.got[0]
+            got = dict(zip(names, args)) | how
+            for name, x in want.items():
+                place = "cross" if layer is block.cross_attention else "self"
+                assert got.get(name) is x, f"`{name}` of the {place}-attention is not what was given for it"
+
+    def test_weights(self):
+        "The weights of the cross-attention come back, if they are needed"
+        expect(self.answer(self.easy(), one(1.), one(3.))[1], "the weights",
+               why="those of cross-attention; `weights` inside a function is another name than outside")
+        block = self.easy()
+        assert self.answer(block, one(1.), one(3.), need_weights=False)[1] is None, \
+            "hand need_weights on to the cross-attention"
+        out, weights = TransformerDecoderBlock(4, 2, 8)(randn(2, 3, 4), randn(2, 5, 4))
+        expect((out.shape, weights.shape), ((2, 3, 4), (2, 2, 3, 5)))
+
+    def test_real(self):
+        "No leak: a later target word changes nothing before it; a hidden source word changes nothing at all"
+        block, x, memory = TransformerDecoderBlock(4, 2, 8, 0.0), randn(2, 3, 4), randn(2, 5, 4)
+        hidden = Tensor([[[[True, True, True, True, False]]]])
+        before = block(x, memory, memory_mask=hidden)[0]
+        after = block(cat([x[:, :2], -x[:, 2:]], 1), cat([memory[:, :4], -memory[:, 4:]], 1),
+                      memory_mask=hidden)[0]
+        expect(after[:, :2], before[:, :2], tol=1e-5, why="memory_mask belongs to the cross-attention, mask "
+               "to the other")
+        assert float(abs(block(x, -memory)[0] - block(x, memory)[0]).max()) > 1e-5, "the memory is not read"
+
+
+run_tests(TestTransformerDecoderBlock)
+
+# %% [markdown]
+# Given: the stack, and in `seq2seq_dev.py` the whole of 2017, `Seq2SeqTransformer`.
 
 # %%
 #| export
@@ -498,6 +1551,22 @@ class TransformerDecoder(Module):
             x, _ = block(x, memory, mask, memory_mask, cache, layer, bias, need_weights=False)
         return self.norm(x)
 
+
+# %% [markdown]
+# ## Exercise 11: a picture as a sentence
+#
+# Module 11 cut a picture into patches, a vector each: a sentence. In front of it goes one vector that is
+# learned, [CLS], a place to write down what the whole picture is: it has no patch of its own, looks at all,
+# and the class is read off it. Each, [CLS] too, gets the vector of its place. By hand, vectors of one number:
+# a picture of the patches 5 and 7, [CLS] 100, places 1, 20 and 300:
+#
+# ```
+# [CLS] 100 + 1        5 + 20        7 + 300           101   25   307
+# ```
+#
+# There are `self.patch_embed(x)`, (B, T, d); `self.cls_token`, (1, 1, d), which is one for all pictures
+# (`expand(B, -1, -1)`; `cat([...], 1)` puts it in front); `pos_embed`, (1, 1 + T, d), given above your
+# region, for pictures of any size; `self.dropout` for the sum; `self.encoder`. Return all vectors.
 
 # %%
 #| export models.vit
@@ -522,7 +1591,7 @@ class VisionTransformer(Module):
 
     def forward_features(self, x):
         """The vectors of [CLS] and of each patch, (B, 1 + T, d_model). Also for pictures of another size."""
-        pos_embed = places_for(self, x.shape[2:])
+        pos_embed = places_for(self, x)
         ### BEGIN SOLUTION
         x = self.patch_embed(x)                                                # (B, T, d_model)
         first = self.cls_token.expand(len(x), -1, -1)
@@ -533,3 +1602,87 @@ class VisionTransformer(Module):
     def forward(self, x):
         """Pictures (B, C, H, W) to a score for each class, (B, num_classes)."""
         return self.head(self.forward_features(x)[:, 0])
+
+
+# %%
+class TestVisionTransformerForwardFeatures:
+    """A picture as a sentence"""
+    def by_hand(self, size=(1, 2)):
+        model = VisionTransformer(size, 1, 1, num_classes=0, d_model=1, num_layers=0, num_heads=1,
+                                  norm="post")
+        model.load_state_dict({"patch_embed.projection.weight": np.ones((1, 1, 1, 1), "float32"),
+                               "patch_embed.projection.bias": np.zeros(1, "float32"),
+                               "cls_token": np.float32([[[100.]]]),
+                               "pos_embed": np.float32([[[1.], [20.], [300.]]])})
+        return model
+
+    def test_by_hand(self):
+        "[CLS] 100, patches 5 and 7, places 1 20 300: 101 25 307"
+        expect(self.by_hand().forward_features(Tensor([[[[5., 7.]]]])), [[[101.], [25.], [307.]]],
+               why="100 first: [CLS] has a place, too: join, and then add; 6 first: [CLS] was put last; "
+                   "100 5 7: no places")
+
+    def test_batch(self):
+        "Each of three pictures has [CLS] in front, and [CLS] learns from all three"
+        model = self.by_hand()
+        out = model.forward_features(Tensor([[[[5., 7.]]], [[[6., 8.]]], [[[0., 9.]]]]))
+        expect(out[..., 0], [[101., 25., 307.], [101., 26., 308.], [101., 20., 309.]])
+        out.sum().backward()
+        expect(model.cls_token.grad, [[[3.]]], why="use self.cls_token itself: what is learned has a history")
+
+    def test_dropout(self):
+        "Dropout works on the sum, [CLS] included"
+        model = acting(self.by_hand(), dropout=lambda x: x * 2)
+        expect(model.forward_features(Tensor([[[[5., 7.]]]])), [[[202.], [50.], [614.]]],
+               why="101 25 307: it was not used; 201: before the places were added")
+
+    def test_another_size(self):
+        "A picture of four patches gets places in between the learned ones"
+        out = self.by_hand().forward_features(Tensor([[[[0., 0., 0., 0.]]]]))
+        expect(out.shape, (1, 5, 1), why="use `pos_embed`, which fits the picture, not self.pos_embed")
+        expect(out[0, 0], [101.])
+        assert 20 < float(out[0, 2, 0]) < float(out[0, 3, 0]) < 300, "places between 20 and 300"
+
+    def test_encoder(self):
+        "It goes through the encoder, where [CLS] sees every patch; the class is read off [CLS] (given)"
+        model, x = VisionTransformer(4, 2, 1, 3, 8, 1, 2), randn(2, 1, 4, 4)
+        out = model.forward_features(x)
+        expect(out.data.var(-1), np.ones((2, 5)), tol=1e-2, why="self.encoder, with its norm, is missing")
+        expect(model(x), model.head(out[:, 0]))
+        other = x.clone()
+        other[:, 0, 3, 3] = 9.
+        assert float(abs(model.forward_features(other) - out)[:, 0].max()) > 1e-5, "[CLS] misses a patch"
+
+
+run_tests(TestVisionTransformerForwardFeatures)
+
+# %% [markdown]
+# ## Reflect
+#
+# Answer in a sentence or two each, then compare with `## reflection-1` and so on in HINTS.md.
+#
+# 1. Encoder, decoder, or both: which would you take to sort mails, to continue a text, to translate? What
+#    does each one see, and what is it trained to guess?
+# 2. Pre or post? What does the gradient meet on its way from the last block to the first, in each? What
+#    does a pre stack need at its end, and a post stack at the beginning of its training?
+# 3. Where are GPT-2's 124 million numbers? What grows when V doubles, when L doubles, when d doubles?
+#
+# ## Where this code lives
+#
+# `tito export 13` writes it to `tinytorch/nn/normalization.py` and `tinytorch/models/`: `transformer.py`,
+# `gpt.py`, `masking.py`, `bert.py`, `vit.py`, and beside them what was given: `Seq2SeqTransformer`, BERT's
+# heads, further objectives, counts of weights and FLOPs with the fit of a power law, real weights.
+#
+# ```python
+# from tinytorch.models import GPTDecoder
+# model = GPTDecoder(vocab_size=65, d_model=128, num_layers=4, num_heads=4, d_ff=512, max_len=64)
+# text = model.generate(start_tokens, max_new_tokens=100, temperature=0.8, top_p=0.9)
+# ```
+#
+# Module 14 asks where its time goes, 15 builds the cache, 16 to 18 make it smaller and quicker, 20 talks
+# to it. In milestones/ it learns: 2017 to translate, 2018 to write and to read, 2020 to see.
+#
+# In the real world: `transformers` has the same blocks for some hundred families of models, each written
+# out in a file of its own. What differs most from yours is that nothing there is padded or read twice: texts
+# of a batch lie behind each other in one long row, and each of their tokens has its place in a cache that is
+# handed out in pages.

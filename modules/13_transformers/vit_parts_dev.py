@@ -10,6 +10,7 @@
 
 # %%
 from tinytorch.core.joining import cat
+from tinytorch.nn.embedding_parts import check_patches
 from tinytorch.nn.resize import interpolate
 
 
@@ -25,9 +26,10 @@ def resized_places(places, old, new):
     return cat([first, picture.flatten(2).transpose(1, 2)], 1)
 
 
-def places_for(vit, size):
-    """The places (1, 1 + T, d) of the VisionTransformer `vit` for pictures of `size`, (height, width)."""
+def places_for(vit, x):
+    """The places (1, 1 + T, d) of the VisionTransformer `vit` for pictures x (B, C, H, W) of any size."""
     patches = vit.patch_embed
+    check_patches(x, patches.in_channels, patches.patch_size)
     old, new = [tuple([n // p for n, p in zip(sides, patches.patch_size)])
-                for sides in (patches.img_size, size)]
+                for sides in (patches.img_size, x.shape[2:])]
     return resized_places(vit.pos_embed, old, new)

@@ -243,3 +243,9 @@ def test_files_that_do_not_belong_together():
         ByteBPETokenizer(ALPHABET, [("a", "b")])
     with pytest.raises(ValueError, match="no token for 1 of the 256 bytes, the first is 'a'"):
         ByteBPETokenizer([letter for letter in ALPHABET if letter != "a"])
+
+
+def test_bytes_that_a_vocabulary_lacks():
+    """They are left out, as the package tokenizers does, and their neighbours are merged"""
+    tokenizer = ByteBPETokenizer([*(set(ALPHABET) - {*"Ã©"}), "ab"], [("a", "b")])
+    assert tokenizer.tokenize("aéb aèb") == ["ab", "Ġ", "a", "¨", "b"]

@@ -99,6 +99,32 @@ def test_ways_to_call_it():
         layer(x, x, mask=mask)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_ones_and_zeros(dtype):
+    """tril(ones(T, T)) of whatever float says what causal_mask says, also alone of ones, or as padding"""
+    layer, x, mask = layer_of(), drawn(2, T, 8), causal_mask(T)
+    ones = torch.ones(T, T, dtype=dtype)
+    near(layer(x, x, x, torch.tril(ones))[0], layer(x, x, x, mask)[0])
+    near(layer(x, torch.tril(ones).expand(2, T, T))[0], layer(x, mask)[0])
+    words = torch.tensor([[1.] * T, [1., 1., 0., 0., 0.]], dtype=dtype).reshape(2, 1, 1, T)
+    near(layer(x, x, x, words)[0], layer(x, x, x, words.bool())[0])
+
+
+def test_floats_that_are_added():
+    """All 0, all 1, 0 and another number, a mask that requires a gradient, and a bias"""
+    layer, x, half = layer_of(), drawn(2, T, 8), torch.tril(torch.ones(T, T, dtype="float64"))
+    scores = layer(x)[1].log()                                       # up to a number for each query
+    for m in half * 0, half * 0 + 1, half * 0.5, half - 1, half * 2:
+        near(layer(x, m)[1], torch.softmax(scores + m, -1))
+        assert (layer(x, m)[1] > 0).all()
+    learned = half.clone().requires_grad_()
+    out, weights = layer(x, learned)
+    near(weights, torch.softmax(scores + half, -1))
+    out.sum().backward()
+    assert (learned.grad != 0).any()
+    near(layer(x, bias=half)[1], torch.softmax(scores + half, -1))
+
+
 def test_cross_attention():
     """Keys and values of another sequence, with its padding"""
     layer, x, memory = layer_of(), drawn(2, 3, 8), drawn(2, T, 8)

@@ -106,7 +106,22 @@ class TinyTorch(Framework):
     def plain(self, value):
         if isinstance(value, torch.dtype):
             return np.dtype(str(value).removeprefix("torch."))
+        if isinstance(value, torch.nn.Module):
+            return self.module(value)
+        name = getattr(value, "__name__", "")
+        if name and value is getattr(torch.nn.functional, name, None):
+            return self.find(f"nn.functional.{name}")
         return value
+
+    def module(self, theirs):
+        """A norm or a transformer's layer like PyTorch's, for a stack that is given one."""
+        made = getattr(self.root.nn, type(theirs).__name__)
+        if isinstance(theirs, torch.nn.LayerNorm):
+            return made(theirs.normalized_shape, theirs.eps)
+        attention = theirs.self_attn
+        return made(attention.embed_dim, attention.num_heads, theirs.linear1.out_features, theirs.dropout.p,
+                    self.plain(theirs.activation), theirs.norm1.eps, attention.batch_first,
+                    theirs.norm_first, theirs.linear1.bias is not None)
 
     def tensor(self, t, requires_grad=False):
         made = self.root.from_numpy(t.detach().numpy())

@@ -38,13 +38,19 @@ MORE = {
     "RNN": [((3, 4, 2, "relu", True, False, 0.0, True), [(5, 2, 3), (4, 2, 4)])],
     "GRU": [((3, 4, 2, True, True, 0.0, True), [(2, 5, 3), (4, 2, 4)]), ((3, 4), [(5, 0, 3)])],
     "LSTM": [((3, 4, 2, True, True, 0.0, True, 2), [(2, 5, 3)]), ((3, 4, 1, False), [(1, 2, 3)])],
+    "TransformerDecoder": [((torch.nn.TransformerDecoderLayer(4, 2, 8, 0.0, "gelu"), 2), [(5, 2, 4), (3, 2, 4)]),
+                           ((torch.nn.TransformerDecoderLayer(4, 2, 8, 0.0, norm_first=True, batch_first=True),
+                             3, torch.nn.LayerNorm(4, 1e-3)), [(2, 5, 4), (2, 3, 4)])],
+    "Transformer": [((4, 2, 1, 2, 8, 0.0, "gelu", None, None, 1e-3), [(5, 2, 4), (3, 2, 4)])],
     "RNNCell": [((3, 4), [(2, 3)])], "LSTMCell": [((3, 4), [(2, 3)])],
     "GRUCell": [((3, 4, False), [(2, 3), (2, 4)])],
 }
 
 # Wider float32 tolerances for gradients than assert_close's (1.3e-6, 1e-5), and why.
 TOLERANCES = {"GRUCell": {"rtol": 1.3e-6, "atol": 3e-5},   # 1 - n² of n near 1: few digits are left, to both
-              "MultiheadAttention": {"rtol": 1e-5, "atol": 3e-5}}        # e to the power of large scores
+              "MultiheadAttention": {"rtol": 1e-5, "atol": 3e-5},        # e to the power of large scores
+              "TransformerEncoder": {"rtol": 1e-5, "atol": 5e-5},        # the same, through several norms:
+              "Transformer": {"rtol": 1e-5, "atol": 7e-5}}     # of float64's both are off by 3e-5 and 7e-5
 
 
 def offered(expected):

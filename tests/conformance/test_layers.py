@@ -11,9 +11,11 @@ LAYERS = ["Identity", "Flatten", "Unflatten", "Linear", "ReLU", "LeakyReLU", "EL
           "Softmax", "LogSoftmax", "Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d",
           "MaxPool1d", "MaxPool2d", "AvgPool1d", "AvgPool2d", "AdaptiveAvgPool1d",
           "AdaptiveAvgPool2d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "BatchNorm1d",
-          "BatchNorm2d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d", "ZeroPad2d",
+          "BatchNorm2d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d", "LayerNorm", "RMSNorm", "ZeroPad2d",
           "ConstantPad2d", "ReflectionPad2d", "ReplicationPad2d", "Upsample", "Unfold", "Fold",
-          "MultiheadAttention", "RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell", "Embedding"]
+          "MultiheadAttention", "RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell", "Embedding",
+          "Transformer", "TransformerEncoder", "TransformerEncoderLayer", "TransformerDecoder",
+          "TransformerDecoderLayer"]
 OFFERED = [name for name in modules.offered(LAYERS) if not name.endswith("Loss")]
 
 

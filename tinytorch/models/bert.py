@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 a5c7744f386e6392034314b3bd6edbc52b80a88fcaeb624fb48fbd864a49f5d4  body sha256 82d698723495d20f632dba88609cce0cc43729e9f992477f2b49bf3610ae110c  # noqa: E501
+# source sha256 297cea91529c9e9277d9605f23fc3550266aaa25e2782dba42cf4e962689fe83  body sha256 c213b867a85f177b712a927a4a91a5b49cdfeacc60e1e6739461f68942148ca2  # noqa: E501
 """models.bert: built in module 13_transformers."""
 
 from tinytorch.core.creation import zeros_like
@@ -41,10 +41,12 @@ class BERTEmbedding(Module):
 class BERTEncoder(Module):
     """Reads a text both ways: each word's vector knows all the others, (B, T) ids to (B, T, d_model).
 
-    block: options of TransformerBlock. Devlin et al., arXiv:1810.04805.
+    pooler: with the layer that `pool` needs. block: options of TransformerBlock. Devlin et al.,
+    arXiv:1810.04805.
     """
     def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, max_len, dropout=0.1, *,
-                 type_vocab_size=2, padding_idx=0, norm="post", activation="gelu", eps=1e-12, **block):
+                 type_vocab_size=2, padding_idx=0, norm="post", activation="gelu", eps=1e-12, pooler=True,
+                 **block):
         super().__init__()
         self.d_model, self.max_len = d_model, max_len
         self.embedding = BERTEmbedding(vocab_size, d_model, max_len, type_vocab_size, dropout, padding_idx,
@@ -53,7 +55,7 @@ class BERTEncoder(Module):
             TransformerBlock(d_model, num_heads, d_ff, dropout, norm=norm, activation=activation, eps=eps,
                              **block) for _ in range(num_layers)])
         self.norm = LayerNorm(d_model, eps) if norm == "pre" else Identity()
-        self.pooler = Linear(d_model, d_model)
+        self.pooler = Linear(d_model, d_model) if pooler else None
         init_weights(self)
 
     def forward(self, token_ids, attention_mask=None, token_types=None):
@@ -69,5 +71,11 @@ class BERTEncoder(Module):
         return self.norm(x)
 
     def pool(self, hidden):
-        """A vector (B, d_model) for each text, from that of its first token, [CLS]."""
+        """A vector (B, d_model) for each text, from that of its first token, [CLS].
+
+        RuntimeError without a pooler.
+        """
+        if self.pooler is None:
+            raise RuntimeError("pool: this BERTEncoder has no pooler. Make it with pooler=True, or use the "
+                               "vector of [CLS] itself: hidden[:, 0].")
         return tanh(self.pooler(hidden[:, 0]))

@@ -1,10 +1,11 @@
 # Generated from modules/13_transformers/block_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 873519fb8683b2cb12afc73ae3c32a5ab7b19de37282c9209bdfae18fe65f5f3  body sha256 4f9a5fb921137069b2e0bf64b62d54c0bb98547b809ce89a5d86197cad1807cd  # noqa: E501
+# source sha256 70fe84835f1fd91009eb51139eae6d04a810835419f6a692aa2e18e1d534a59f  body sha256 b9613191ee4eeceebe33ed4b13c67bff4cb8daa5be21f5d6aaa95a19340c7962  # noqa: E501
 """models.block_parts: built in module 13_transformers."""
 
 import math
 
 from tinytorch.nn.activations import gelu, relu, silu
+from tinytorch.nn.embedding_layers import Embedding
 from tinytorch.nn.initializers import normal_, zeros_
 from tinytorch.nn.layers import Linear
 from tinytorch.nn.module import Module
@@ -42,7 +43,7 @@ def init_weights(model, std=0.02, residual_layers=0):
     """Draw the weights of every Linear and embedding of `model` from N(0, std²), biases 0; gives it back.
 
     residual_layers: if not 0, the matrices that write into the residual stream (`out_proj`, `linear2`) are
-    drawn with std/√residual_layers: GPT-2 counts two a block.
+    drawn with std/√residual_layers: GPT-2 counts two a block. The vector of padding stays 0.
     """
     for name, p in model.named_parameters():
         if p.ndim < 2:
@@ -51,6 +52,9 @@ def init_weights(model, std=0.02, residual_layers=0):
             continue
         last = residual_layers and name.endswith(("out_proj.weight", "linear2.weight"))
         normal_(p, 0.0, std / math.sqrt(residual_layers) if last else std)
+    for part in model.modules():
+        if isinstance(part, Embedding) and part.padding_idx is not None:
+            part.weight.data[part.padding_idx] = 0
     return model
 
 
@@ -74,13 +78,16 @@ class NoPositions(Module):
     def forward(self, x, offset=0): return x
 
 
-def position_layer(positions, max_len, d_model):
-    """The layer (x, offset) -> x with its places: "learned", "sinusoidal", or "none" and "rotary" without."""
+def position_layer(positions, max_len, d_model, elsewhere):
+    """The layer (x, offset) -> x with its places: "learned" or "sinusoidal"; "none" leaves x as it is.
+
+    elsewhere: another kind, that the model itself tells in its attention, "rotary" or "relative".
+    """
     if positions == "learned":
         return LearnedPositionalEmbedding(max_len, d_model)
     if positions == "sinusoidal":
         return SinusoidalPositionalEncoding(d_model, max_len, dropout=0.0)
-    if positions in ("rotary", "relative", "none"):
+    if positions in (elsewhere, "none"):
         return NoPositions()
-    raise ValueError(f"positions={positions!r} is not known. There are: learned, sinusoidal, rotary (GPT), "
-                     "relative (encoder-decoder), none.")
+    raise ValueError(f"positions={positions!r} is not known here. There are: learned, sinusoidal, "
+                     f"{elsewhere}, none.")

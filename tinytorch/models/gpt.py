@@ -1,10 +1,10 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 a5c7744f386e6392034314b3bd6edbc52b80a88fcaeb624fb48fbd864a49f5d4  body sha256 2cf0520f60574f217c443c6864aad9b7f2efcef503426e8d8c5ae66c73862e9a  # noqa: E501
+# source sha256 297cea91529c9e9277d9605f23fc3550266aaa25e2782dba42cf4e962689fe83  body sha256 f2245cfb2372fa1121efaa8088cb8e0f72323a2e18d2d18989b1aa5ac02231a7  # noqa: E501
 """models.gpt: built in module 13_transformers."""
 
 import math
 
-from tinytorch.core.creation import multinomial, zeros
+from tinytorch.core.creation import multinomial
 from tinytorch.models.block_parts import init_weights, position_layer, word_head
 from tinytorch.models.generation import (
     Writing,
@@ -31,24 +31,24 @@ def filter_logits(logits, temperature=1.0, top_k=None, top_p=None):
     """The scores (B, V), divided by the temperature, with -inf for what must not be drawn.
 
     top_k: the k largest stay (and those equal to the k-th). top_p: of the most probable, as few as have a
-    probability of top_p together stay; the one that reaches it does, too. Holtzman et al., arXiv:1904.09751.
+    probability of top_p together stay; the one that reaches it does, too. 1 leaves all. Holtzman et al.,
+    arXiv:1904.09751.
 
     >>> softmax(filter_logits(Tensor([[.5, .25, .15, .1]]).log(), top_p=.7), -1)
     tensor([[0.6667, 0.3333, 0.0000, 0.0000]])
     """
-    if temperature <= 0 or top_k is not None and top_k < 1 or top_p is not None and not 0 < top_p <= 1:
+    if not temperature > 0 or top_k is not None and top_k < 1 or top_p is not None and not 0 < top_p <= 1:
         raise ValueError(f"filter_logits: temperature={temperature}, top_k={top_k}, top_p={top_p}: the first "
                          "must be above 0, the second at least 1, the third above 0 and at most 1.")
     logits = logits / temperature
     if top_k is not None and top_k < logits.shape[-1]:
         least = logits.topk(top_k)[0][:, -1:]                                  # (B, 1)
         logits = logits.masked_fill(logits < least, -math.inf)
-    if top_p is not None:
+    if top_p is not None and top_p < 1:
         order = logits.argsort(-1, descending=True)
-        shares = softmax(logits.gather(-1, order), -1)
-        before = shares.cumsum(-1) - shares                                    # of those in front of it
-        drop = zeros(*logits.shape, device=logits.device).bool().scatter(-1, order, before >= top_p)
-        logits = logits.masked_fill(drop, -math.inf)
+        shares = softmax(logits.gather(-1, order), -1)                         # the largest first
+        in_front = shares.cumsum(-1) - shares
+        logits = logits.masked_fill((in_front >= top_p).gather(-1, order.argsort(-1)), -math.inf)
     return logits
 
 
@@ -76,7 +76,7 @@ class GPTDecoder(Module):
         rotary = (RotaryEmbedding(head_dim or d_model // num_heads, rotary_base) if positions == "rotary"
                   else None)
         self.token_embedding = Embedding(vocab_size, d_model)
-        self.position_embedding = position_layer(positions, max_len, d_model)
+        self.position_embedding = position_layer(positions, max_len, d_model, "rotary")
         self.dropout = Dropout(dropout)
         self.blocks = ModuleList([
             TransformerBlock(d_model, num_heads, d_ff, dropout, norm_layer=norm_layer, eps=eps,
@@ -93,7 +93,7 @@ class GPTDecoder(Module):
         cache: see `AttentionCache` of module 12; the ids are then those that come after what it holds.
         """
         offset = 0 if cache is None else cache.length()
-        t = token_ids.shape[1]
+        t = token_ids.shape[-1]
         x = self.dropout(self.position_embedding(self.token_embedding(token_ids), offset))
         mask = causal_mask(t, offset=offset, device=token_ids.device)
         for layer, block in enumerate(self.blocks):
@@ -110,13 +110,13 @@ class GPTDecoder(Module):
         beam search in place of drawing. A text longer than max_len is read from its last max_len tokens,
         without a cache; with one it is a ValueError.
         """
-        check_room(self, start_tokens, max_new_tokens, cache)
+        check_room(self, start_tokens, max_new_tokens, num_beams, cache)
         if num_beams > 1:
             return beams_of(self, start_tokens, max_new_tokens, num_beams, eos, length_penalty, cache)
         text = Writing(start_tokens, max_new_tokens, eos, self.token_embedding.weight.device)
         generator = generator_of(seed, text.ids.device)
         with evaluating(self):
-            while not text.finished:
+            for _ in text.turns():
                 ids = unread(text.ids, cache)
                 logits = self(ids[:, -self.max_len:], cache)[:, -1]                # (B, V)
                 text.append(next_token(logits, temperature, top_k, top_p, generator))

@@ -1,10 +1,16 @@
 # Generated from modules/13_transformers/masking_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 2814e8996194528f49508855276b17c43a609c6e4a250e81f2023cf2b38d76a9  body sha256 ed0bff110fdec308d038abc6649d0a6c8b1d8a2eadb61fd160cc68bb3a113329  # noqa: E501
+# source sha256 3798a8445cf40011a82c4a845d5d1295607b691f0be2f2756ca2fc1a68128259  body sha256 4307fb42eae46856bf8bd8ed4298c1cc24073e6196c502d86a3b447b2029ec75  # noqa: E501
 """models.masking_parts: built in module 13_transformers."""
 
 from tinytorch.core.creation import tensor
 
-__all__ = ["is_any_of", "ordinary_tokens"]
+__all__ = ["check_share", "is_any_of", "ordinary_tokens"]
+
+
+def check_share(prob):
+    """ValueError unless prob, the share of the tokens that is chosen, is from 0 to 1."""
+    if not 0 <= prob <= 1:
+        raise ValueError(f"prob={prob}: the share of the tokens to choose lies between 0 and 1.")
 
 
 def ordinary_tokens(vocab_size, special_ids, device=None):

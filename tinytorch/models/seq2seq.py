@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/seq2seq_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 bb5d34a09f32634cc8a741443aa2b053b8d4e35946b49d19d89398bdaf919a9f  body sha256 f3c9b7933cb53f583e66b6ead657b8ca931f60ed551891ed5f11e566c8ed84c2  # noqa: E501
+# source sha256 32106733e097a06a01911bbc16300c06b016369c645161ee6e2b53b23b60612b  body sha256 54af7bb56f50bf368cca16fadf9770c533b23aded00e3aceb704cf974c7b9561  # noqa: E501
 """models.seq2seq: built in module 13_transformers."""
 
 import math
@@ -7,7 +7,14 @@ import math
 from tinytorch.core.creation import full
 from tinytorch.core.dtypes import int64
 from tinytorch.models.block_parts import init_weights, position_layer, word_head
-from tinytorch.models.generation import Writing, beam_search, evaluating, generator_of, unread
+from tinytorch.models.generation import (
+    Writing,
+    beam_search,
+    check_task,
+    evaluating,
+    generator_of,
+    unread,
+)
 from tinytorch.models.gpt import next_token
 from tinytorch.models.transformer import TransformerDecoder, TransformerEncoder
 from tinytorch.nn.attention import padding_mask
@@ -27,7 +34,7 @@ class SequenceEmbedding(Module):
         super().__init__()
         d_model = table.embedding_dim
         self.token_embedding, self.scale = table, math.sqrt(d_model) if scaled else 1.0
-        self.position_embedding = position_layer(positions, max_len, d_model)
+        self.position_embedding = position_layer(positions, max_len, d_model, "relative")
         self.norm, self.dropout = LayerNorm(d_model) if norm else Identity(), Dropout(dropout)
 
     def forward(self, ids, offset=0):
@@ -105,6 +112,7 @@ class Seq2SeqTransformer(Module):
         otherwise it draws, as GPTDecoder.generate does. Rows that end early are filled up with eos.
         """
         start = full((len(source), 1), bos, dtype=int64, device=source.device)
+        check_task(start, max_new_tokens, num_beams)
         with evaluating(self):
             memory, mask = self.encode(source), self.source_mask(source)
             if num_beams > 1:
@@ -117,6 +125,6 @@ class Seq2SeqTransformer(Module):
                 return beam_search(logits_of, start, max_new_tokens, num_beams, eos, length_penalty,
                                    None if cache is None else cache.reorder)
             text, generator = Writing(start, max_new_tokens, eos), generator_of(seed, source.device)
-            while not text.finished:
+            for _ in text.turns():
                 text.append(next_token(logits_of(text.ids), temperature, top_k, top_p, generator))
         return text.result()

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 a5c7744f386e6392034314b3bd6edbc52b80a88fcaeb624fb48fbd864a49f5d4  body sha256 b95cc76400d6480f5e41fec545aae63fc5dd4ee618b1c74e65cede7a480d73a0  # noqa: E501
+# source sha256 297cea91529c9e9277d9605f23fc3550266aaa25e2782dba42cf4e962689fe83  body sha256 26d508179bfc3d9cd1800e8212c53c9a368c6792fa1e081b32353ab3b0c43f24  # noqa: E501
 """models.transformer: built in module 13_transformers."""
 
 from tinytorch.models.block_parts import activation_named, check_norm
@@ -140,10 +140,9 @@ class TransformerDecoderBlock(Module):
         if mask is None:
             offset = 0 if cache is None else cache.length(layer)
             mask = causal_mask(x.shape[1], offset=offset, device=x.device)
-        weights = None
-
         def attend(x):
             return self.self_attention(x, x, x, mask, cache, layer, bias, need_weights=False)[0]
+        weights = None
 
         def look_up(x):
             nonlocal weights

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 a5c7744f386e6392034314b3bd6edbc52b80a88fcaeb624fb48fbd864a49f5d4  body sha256 c5dfa2e1f4ec542411cc92a428f614647fd91377d8d05a5cc8adbb64fc2a2de4  # noqa: E501
+# source sha256 297cea91529c9e9277d9605f23fc3550266aaa25e2782dba42cf4e962689fe83  body sha256 648f95f1cc5e36b85e415058e9b7d946b915d3fd60157ce461a83144c9087ad4  # noqa: E501
 """models.vit: built in module 13_transformers."""
 
 from tinytorch.core.creation import zeros
@@ -37,7 +37,7 @@ class VisionTransformer(Module):
 
     def forward_features(self, x):
         """The vectors of [CLS] and of each patch, (B, 1 + T, d_model). Also for pictures of another size."""
-        pos_embed = places_for(self, x.shape[2:])
+        pos_embed = places_for(self, x)
         x = self.patch_embed(x)                                                # (B, T, d_model)
         first = self.cls_token.expand(len(x), -1, -1)
         x = self.dropout(cat([first, x], 1) + pos_embed)

@@ -1,8 +1,9 @@
 # Generated from modules/13_transformers/vit_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 b360517e9b8c7656f9080eb2386ae6d2273192058fb3f4756e97509bf3d0d68b  body sha256 3c73b5ebcc2f430c9162ae36e3fe80a7515e085b6ac67866da8d278f275241e5  # noqa: E501
+# source sha256 670a6ed710f2043f369c8355de1e389adf2deb318b9fdb2ec19a74c248e6ad29  body sha256 4ab983d711414df25529c1d976b67ce258f66451416c630612cfe8aac810e99e  # noqa: E501
 """models.vit_parts: built in module 13_transformers."""
 
 from tinytorch.core.joining import cat
+from tinytorch.nn.embedding_parts import check_patches
 from tinytorch.nn.resize import interpolate
 
 __all__ = ["places_for", "resized_places"]
@@ -18,9 +19,10 @@ def resized_places(places, old, new):
     return cat([first, picture.flatten(2).transpose(1, 2)], 1)
 
 
-def places_for(vit, size):
-    """The places (1, 1 + T, d) of the VisionTransformer `vit` for pictures of `size`, (height, width)."""
+def places_for(vit, x):
+    """The places (1, 1 + T, d) of the VisionTransformer `vit` for pictures x (B, C, H, W) of any size."""
     patches = vit.patch_embed
+    check_patches(x, patches.in_channels, patches.patch_size)
     old, new = [tuple([n // p for n, p in zip(sides, patches.patch_size)])
-                for sides in (patches.img_size, size)]
+                for sides in (patches.img_size, x.shape[2:])]
     return resized_places(vit.pos_embed, old, new)

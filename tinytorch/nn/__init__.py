@@ -24,6 +24,8 @@ __getattr__, __dir__, __all__ = face(__name__, {
     "nn.recurrent_cells": "GRUCell LSTMCell RNNCell",
     "nn.attention": "MultiHeadAttention causal_mask combine_masks padding_mask",
     "nn.multihead": "MultiheadAttention",
+    "nn.transformer_layers": """Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder
+        TransformerEncoderLayer""",
     "nn.embedding_layers": "Embedding",
     "nn.positions": "LearnedPositionalEmbedding",
     "nn.position_layers": "ALiBi RelativePositionBias RotaryEmbedding SinusoidalPositionalEncoding",

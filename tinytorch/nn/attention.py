@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 4649d8dc840cec31cd835288752fe05c5bfca8367a8fb47d1bffa76c4fa1a58b  body sha256 9084f4af642c072a2e758a30c4d3a4cdd1980b6965dcdb6e224748afd20e6502  # noqa: E501
+# source sha256 786e377361e1a5c261e84139ebca4b8e7e56e2fcec588f1b57ae44221a26856b  body sha256 35f9526bf0defce8e0b405d26d2c29b9eee7067bf6d81f85eb29fbfd5159853f  # noqa: E501
 """nn.attention: built in module 12_attention."""
 
 import numpy as np
@@ -190,8 +190,9 @@ class MultiHeadAttention(HeadsBase):
 
         query: (B, T, d_model); key, value: (B, S, d_model), the query if not given. mask: (T, S), (B, T, S)
         or what broadcasts to (B, H, T, S); True, or an integer other than 0, where a query may look at a key;
-        or floats to be added. With two arguments the second is the mask. bias: floats that are added, too.
-        cache, layer: see `AttentionCache`.
+        or floats to be added. Floats that are all 0 or 1, and both, mean the same as integers, for added they
+        would hide nothing; only if the mask requires a gradient they are added. With two arguments the second
+        is the mask. bias: floats that are always added. cache, layer: see `AttentionCache`.
         """
         query, key, value, mask = sorted_out(query, key, value, mask, bias)
         q, k, v = self.heads(query, key, value, cache, layer)

@@ -18,6 +18,7 @@ __getattr__, __dir__, __all__ = face(__name__, {
     "nn.more_pooling": """adaptive_avg_pool1d adaptive_max_pool1d adaptive_max_pool2d avg_pool1d lp_pool1d
         lp_pool2d max_pool1d max_unpool1d max_unpool2d""",
     "nn.normalizing": "group_norm instance_norm",
+    "nn.norm_functions": "layer_norm rms_norm",
     "nn.padding": "pad",
     "nn.resize": "interpolate pixel_shuffle pixel_unshuffle",
     "nn.embedding_layers": "embedding",

@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/heads_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 7f65b985abc528e9c0f57859515642bc87f60ab0c3bc5808288257c624bae8a2  body sha256 665eefe1793a0d767301e16eaacab222028f81b374a972c35f06e2d76df263ec  # noqa: E501
+# source sha256 2d83a1c796baabb7967d7d7c5ff2f2354d550512136cbb1c4ffc0e538ae70cf9  body sha256 91523605fc2835d2afa6eeee5be5830383f0accdf729fffe79bc21f23fe2df08  # noqa: E501
 """nn.heads: built in module 12_attention."""
 
 from typing import Protocol
@@ -8,7 +8,20 @@ from tinytorch.nn.attention_parts import merged_mask
 from tinytorch.nn.layers import Linear
 from tinytorch.nn.module import Module
 
-__all__ = ["AttentionCache", "HeadsBase", "sorted_out"]
+__all__ = ["AttentionCache", "HeadsBase", "meant", "sorted_out"]
+
+
+def meant(mask):
+    """The mask as bools if it holds integers, or only the floats 0 and 1, and both; else as it is.
+
+    One that requires a gradient stays as it is.
+    """
+    if mask.dtype.kind in "iu":
+        return mask != 0
+    if mask.dtype.kind != "f" or mask.requires_grad:
+        return mask
+    zero, one = mask == 0, mask == 1
+    return one if ((zero | one).all() & zero.any() & one.any()).item() else mask
 
 
 def sorted_out(query, key, value, mask, bias=None):
@@ -23,10 +36,8 @@ def sorted_out(query, key, value, mask, bias=None):
         if x.ndim != 3:
             raise RuntimeError(f"MultiHeadAttention: {name} has the shape {x.shape}; it must be "
                                "(B, T, d_model). A single sequence is a batch of one: x.unsqueeze(0).")
-    if mask is not None and mask.dtype.kind in "iu":
-        mask = mask != 0
-    if mask is not None and mask.ndim == 3:
-        mask = mask.unsqueeze(1)
+    if mask is not None:
+        mask = meant(mask.unsqueeze(1) if mask.ndim == 3 else mask)
     if bias is not None:
         mask = bias + mask if mask is not None and mask.dtype.kind == "f" else merged_mask(bias, mask)
     return query, key, value, mask

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 a5c7744f386e6392034314b3bd6edbc52b80a88fcaeb624fb48fbd864a49f5d4  body sha256 f9531e0e9d467ef8148a40f36c1120e9d2122ffa8a1639b17932fe5025de251c  # noqa: E501
+# source sha256 297cea91529c9e9277d9605f23fc3550266aaa25e2782dba42cf4e962689fe83  body sha256 b55ab8dd4110a8dcf590f72d5f2f87a4b26a4b68bb5c07cf5706bb006d1537a2  # noqa: E501
 """nn.normalization: built in module 13_transformers."""
 
 import numpy as np
@@ -59,18 +59,24 @@ class LayerNorm(NormLayer):
         """x (..., d), normalised: the same shape. RuntimeError if its last size is not d."""
         return over_last(layer_norm, x, self.normalized_shape, (self.weight, self.bias), self.eps)
 
+    def extra_repr(self): return f"{super().extra_repr()}, bias={self.bias is not None}"
+
 
 @op(keeps=True)
 @floats_only
-def rms_norm(x, weight=None, eps=1e-5):
-    """Each vector (..., d) of x by the root of its mean square; times weight (d,). arXiv:1910.07467."""
+def rms_norm(x, weight=None, eps=None):
+    """Each vector (..., d) of x by the root of its mean square; times weight (d,). arXiv:1910.07467.
+
+    eps: added to the mean square; if None, the dtype's own, the distance from 1 to the next number.
+    """
+    eps = float(np.finfo(x.dtype).eps) if eps is None else eps
     scale = 1 / np.sqrt((x * x).mean(-1, keepdims=True) + eps)
     normal = x * scale
     return normal if weight is None else normal * weight, normal, scale
 
 
 @vjp(rms_norm)
-def _(kept, x, weight=None, eps=1e-5):
+def _(kept, x, weight=None, eps=None):
     out, normal, scale = kept
 
     def pull(g):
@@ -93,5 +99,4 @@ class RMSNorm(NormLayer):
 
     def forward(self, x):
         """x (..., d), normalised: the same shape. eps=None is the dtype's own."""
-        eps = float(np.finfo(x.dtype).eps) if self.eps is None else self.eps
-        return over_last(rms_norm, x, self.normalized_shape, (self.weight,), eps)
+        return over_last(rms_norm, x, self.normalized_shape, (self.weight,), self.eps, mixed=True)

@@ -1,5 +1,5 @@
 # Generated from modules/10_tokenization/tokenization_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 201f6d6851d528db93615d93cae67d326243115105bbc6d4c94ef896b3b2bc99  body sha256 e81f1c054213181cfc5456a87648d976f147649348af61b7154c4083d30d1017  # noqa: E501
+# source sha256 5d93c2a0fcd1ae1274e6643b49001fdad67fb032a1fa354702257d3a9ec42b81  body sha256 e81f1c054213181cfc5456a87648d976f147649348af61b7154c4083d30d1017  # noqa: E501
 """text.batching: built in module 10_tokenization."""
 
 import numpy as np

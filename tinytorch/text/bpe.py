@@ -1,5 +1,5 @@
 # Generated from modules/10_tokenization/tokenization_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 201f6d6851d528db93615d93cae67d326243115105bbc6d4c94ef896b3b2bc99  body sha256 5f59256a80deafb44e97b51b128c60ab58ada665132e80bfee44d7a9c6c4f1eb  # noqa: E501
+# source sha256 5d93c2a0fcd1ae1274e6643b49001fdad67fb032a1fa354702257d3a9ec42b81  body sha256 dff84f1ae4cae0343494019766c8d38157ac3a8f283ff3eda58048b6adfc5039  # noqa: E501
 """text.bpe: built in module 10_tokenization."""
 
 import math
@@ -7,7 +7,15 @@ from collections import Counter, defaultdict
 
 from tinytorch.text.base import check_text
 from tinytorch.text.batching import Tokenizer
-from tinytorch.text.bpe_parts import ALPHABET, CHARACTER, LONG, PairQueue, merge_long, unwritten
+from tinytorch.text.bpe_parts import (
+    ALPHABET,
+    BYTE,
+    CHARACTER,
+    LONG,
+    PairQueue,
+    merge_long,
+    unwritten,
+)
 from tinytorch.text.pattern import split_words
 
 __all__ = ["ByteBPETokenizer", "NEVER", "count_pairs", "merge_pair", "train_naive"]
@@ -69,7 +77,8 @@ class ByteBPETokenizer(Tokenizer):
 
     vocab and merges: as in GPT-2's files, {token: id} and pairs of tokens in the order of their ranks.
     Without them the 256 bytes are the tokens, until `train`. add_prefix_space: "dog" is read as " dog".
-    digits: each is a word by itself.
+    digits: each is a word by itself. A vocabulary may lack bytes other than those of ASCII's letters and
+    signs, as SmolLM2's does: they are left out of a text.
     """
     kind = "BPE"
 
@@ -85,10 +94,10 @@ class ByteBPETokenizer(Tokenizer):
     def set_vocab(self, vocab):
         super().set_vocab(vocab)
         missing = [character for character in ALPHABET if character not in self.vocab]
-        if missing:
+        if any(31 < BYTE[character] < 127 for character in missing):
             raise ValueError(f"ByteBPETokenizer: the vocabulary has no token for {len(missing)} of the 256 "
                              f"bytes, the first is {missing[0]!r}. Is it the file of a byte-level tokenizer?")
-        self.byte_ids = [self.vocab[CHARACTER[byte]] for byte in range(256)]
+        self.byte_ids = [self.vocab.get(CHARACTER[byte]) for byte in range(256)]
         self.ranks, self._words, self._bytes, self._merged = {}, {}, {}, None
 
     def add_merge(self, pair):
@@ -114,7 +123,7 @@ class ByteBPETokenizer(Tokenizer):
         return ids
 
     def _first_time(self, word):
-        ids = [self.byte_ids[byte] for byte in word.encode()]
+        ids = [self.byte_ids[byte] for byte in word.encode() if self.byte_ids[byte] is not None]
         if len(ids) > LONG:
             return merge_long(ids, self.ranks)
         if len(self._words) >= 100_000:                # words are remembered, but not without end

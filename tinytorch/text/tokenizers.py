@@ -1,5 +1,5 @@
 # Generated from modules/10_tokenization/tokenization_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 201f6d6851d528db93615d93cae67d326243115105bbc6d4c94ef896b3b2bc99  body sha256 a2c843cc1ab7b2151c22ef5f650d147c0024de1b3868090817dbca09fa68a3e1  # noqa: E501
+# source sha256 5d93c2a0fcd1ae1274e6643b49001fdad67fb032a1fa354702257d3a9ec42b81  body sha256 a2c843cc1ab7b2151c22ef5f650d147c0024de1b3868090817dbca09fa68a3e1  # noqa: E501
 """text.tokenizers: built in module 10_tokenization."""
 
 from tinytorch.text.base import check_text
