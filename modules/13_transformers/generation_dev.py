@@ -24,8 +24,11 @@ from tinytorch.nn.packed import pad_sequence
 
 # %%
 #| export
-def check_task(start, max_new_tokens, num_beams=1):
-    """The lengths of the prompts `start`. ValueError unless each has a token, and one can write behind it."""
+def check_task(start, max_new_tokens, num_beams=1, cache=None):
+    """The lengths of the prompts `start`. ValueError unless one can write behind each.
+
+    They need a token at least, and one that the cache, if there is one, has not read.
+    """
     try:
         lengths = [len(row) for row in start]
     except TypeError:
@@ -37,6 +40,9 @@ def check_task(start, max_new_tokens, num_beams=1):
     if max_new_tokens < 0 or num_beams < 1:
         raise ValueError(f"generate: max_new_tokens={max_new_tokens}, num_beams={num_beams}. The first must "
                          "be at least 0, the second at least 1.")
+    if cache is not None and cache.length() >= min(lengths):
+        raise ValueError(f"generate: the cache has read {cache.length()} tokens, and the shortest prompt has "
+                         f"{min(lengths)}. It must go on where the cache ends; or give an empty cache.")
     return lengths
 
 
@@ -74,7 +80,7 @@ class Writing:
     @property
     def finished(self):
         """No row is to grow any further."""
-        return self.ids.shape[1] >= self.total or bool(self.done.all())
+        return self.ids.shape[1] >= self.total or self.eos is not None and bool(self.done.all())
 
     def turns(self):
         """A turn of a loop for each token to be written. RuntimeError after one that appended none."""
@@ -190,17 +196,11 @@ def generator_of(seed, device):
 
 
 def check_room(model, start, max_new_tokens, num_beams, cache):
-    """See `check_task`; and ValueError if a cache does not fit: too many tokens for it, or none unread."""
-    lengths = check_task(start, max_new_tokens, num_beams)
-    if cache is None:
-        return
-    if max(lengths) + max_new_tokens > model.max_len:
-        raise ValueError(f"generate: {max(lengths) + max_new_tokens} tokens, and with a cache there is room "
-                         f"for max_len={model.max_len}. Ask for fewer, or leave out the cache: then the "
-                         "oldest drop out.")
-    if cache.length() >= min(lengths):
-        raise ValueError(f"generate: the cache has read {cache.length()} tokens, and the shortest prompt has "
-                         f"{min(lengths)}. It must go on where the cache ends; or give an empty cache.")
+    """See `check_task`; and ValueError if a cache is to hold more tokens than the model has places for."""
+    total = max(check_task(start, max_new_tokens, num_beams, cache)) + max_new_tokens
+    if cache is not None and total > model.max_len:
+        raise ValueError(f"generate: {total} tokens, and with a cache there is room for max_len="
+                         f"{model.max_len}. Ask for fewer, or leave out the cache: then the oldest drop out.")
 
 
 def beams_of(model, start, max_new_tokens, num_beams, eos=None, length_penalty=1.0, cache=None):

@@ -111,7 +111,7 @@ class Seq2SeqTransformer(Module):
         otherwise it draws, as GPTDecoder.generate does. Rows that end early are filled up with eos.
         """
         start = full((len(source), 1), bos, dtype=int64, device=source.device)
-        check_task(start, max_new_tokens, num_beams)
+        check_task(start, max_new_tokens, num_beams, cache)
         with evaluating(self):
             memory, mask = self.encode(source), self.source_mask(source)
             if num_beams > 1:

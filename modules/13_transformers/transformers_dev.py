@@ -156,9 +156,9 @@ class TestLayerNorm:
 
     def test_by_hand(self):
         "1 2 3 4 becomes -1.3416 -0.4472 0.4472 1.3416"
-        expect(layer_norm(self.x), self.want, tol=2e-6,
-               why="1.1619: the squares were divided by 3, d - 1; 1.2: the variance without its root; "
-                   "-0.3836 first: the mean was not taken off")
+        expect(layer_norm(self.x), self.want, tol=1e-4,
+               why="1.1619: the squares were divided by 3, d - 1; 1.2: by the variance, not by its root; "
+                   "0.3651 first: the mean was not taken off")
 
     def test_untouched(self):
         "The array that came in is left as it was"
@@ -167,8 +167,8 @@ class TestLayerNorm:
 
     def test_shift_and_stretch(self):
         "101 102 103 104 and 10 20 30 40 become the same"
-        expect(layer_norm(self.x + 100), self.want, tol=2e-6)
-        expect(layer_norm(self.x * 10), np.array(self.want) * 1.000004, tol=2e-6)
+        for x in self.x + 100, self.x * 10:
+            expect(layer_norm(x), self.want, tol=1e-4, why="mean and root are those of the vector itself")
 
     def test_eps(self):
         "eps is added to the variance: with eps = 1.25 the root is that of 2.5, and equal numbers become 0"
@@ -185,12 +185,12 @@ class TestLayerNorm:
         "Each vector of (2, 2, 4) has a mean and a scale of its own, kept as (2, 2, 1)"
         x = np.array([[[1., 2., 3., 4.], [4., 3., 2., 1.]], [[7., 7., 7., 7.], [10., 20., 30., 40.]]])
         out, *kept = layer_norm.forward(x)
-        expect(out[0], [self.want, self.want[::-1]], tol=2e-6,
+        expect(out[0], [self.want, self.want[::-1]], tol=1e-4,
                why="mean and variance of the last axis, of each word: not of the batch, not of all")
-        expect(out[1], [[0.] * 4, self.want], tol=1e-5)
+        expect(out[1], [[0.] * 4, self.want], tol=1e-4)
         expect(kept[1].shape, (2, 2, 1), why="scale: keepdims=True, for the way back")
-        expect(kept[1][0], [[0.894424], [0.894424]], tol=1e-5, why="1.118: scale is 1 over the root")
-        expect(kept[0][0, 0], self.want, tol=2e-6, why="`normal` is the result before weight and bias")
+        expect(kept[1][0], [[0.894424], [0.894424]], tol=1e-4, why="1.118: scale is 1 over the root")
+        expect(kept[0][0, 0], self.want, tol=1e-4, why="`normal` is the result before weight and bias")
 
     def test_far_from_zero(self):
         "10,001 to 10,004 in float32 give the same numbers, in float32"
@@ -737,7 +737,7 @@ class TestFilterLogits:
     def test_temperature(self):
         "Half the temperature squares the shares: 0.725 0.181 0.065 0.029"
         expect(self.shares([self.row], 0.5), [[0.724638, 0.181159, 0.065217, 0.028986]], tol=1e-5,
-               why="0.379 first: multiplied by the temperature; scores are divided by it")
+               why="0.370 first: multiplied by the temperature; scores are divided by it")
         expect(filter_logits(Tensor([[2., -4.]]), 0.5), [[4., -8.]])
 
     def test_top_k(self):
@@ -778,10 +778,10 @@ class TestFilterLogits:
         rows = [[0.15, 0.5, 0.1, 0.25], [0.1, 0.15, 0.25, 0.5], [0.97, 0.01, 0.01, 0.01]]
         want = [[0., 2 / 3, 0., 1 / 3], [0., 0., 1 / 3, 2 / 3], [1., 0., 0., 0.]]
         expect(self.shares(rows, top_p=0.7), want, tol=1e-5,
-               why="rows are mixed, or the way back from the sorted order is wrong: `order.argsort(-1)` leads "
-                   "back, `order` leads there")
-        expect(self.shares(rows[:2], top_k=2), want[:2], tol=1e-5,
-               why="each row has a k-th of its own, a column (B, 1)")
+               why="rows are mixed, or the way back from the sorted order is wrong: `order` leads there, and "
+                   "`order.argsort(-1)` back")
+        expect(self.shares(rows[::-1], top_k=1), [[1., 0., 0., 0.], [0., 0., 0., 1.], [0., 1., 0., 0.]],
+               why="each row has a k-th of its own: a column, (B, 1)")
 
     def test_order(self):
         "Temperature comes first, then k, then p"
@@ -912,6 +912,14 @@ class GPTDecoder(Module):
 
 
 # %%
+def lively(model):
+    "For the tests: `model` with larger weights, so that whatever reaches a word shows"
+    for p in model.parameters():
+        if p.ndim > 1:
+            p.data[...] = p.data * 20
+    return model
+
+
 class ListCache:
     "For the tests: a cache in six lines (module 15 builds a good one)"
     def __init__(self): self.kept = {}
@@ -957,22 +965,25 @@ class TestGPTDecoder:
     def test_blocks(self):
         "The blocks come in their order, and each hears the cache and its own number"
         model, heard, cache = self.by_hand(), [], ListCache()
+        cache.kept[0] = [randn(1, 1, 1, 4)] * 2
 
         def block(x, mask=None, cache=None, layer=0, bias=None):
-            heard.append((layer, cache))
+            heard.append((layer, cache, mask))
             return x * 2 if layer else x + 3
         model.blocks = ModuleList([Acts(block) for _ in range(3)])
         model.norm = Identity()
         out = model(Tensor([[1]]), cache)
-        expect([layer for layer, _ in heard], [0, 1, 2],
+        expect([layer for layer, _, _ in heard], [0, 1, 2],
                why="hand its number on to each block: else all layers share one place in the cache")
-        assert all([c is cache for _, c in heard]), "the cache must come to every block"
-        expect(out, [[[28., 16., 0.]]], why="each block reads what the one before it gave: ((4 + 3) * 2) * 2")
+        for _, c, mask in heard:
+            assert c is cache, "the cache must come to every block"
+            expect(mask, [[True, True]], why="one new word, behind one that the cache knows, sees two: "
+                   "causal_mask(t, offset=offset)")
+        expect(out, [[[16., 28., 0.]]], why="each block reads what the one before it gave: ((4 + 3) * 2) * 2")
 
     def test_no_leak(self):
         "Causal masking prevents a leak: another word at place t changes no score before t, at any t"
-        model = GPTDecoder(9, 8, 2, 2, 16, 6, 0.0)
-        ids = Tensor([[1, 2, 3, 4, 5, 6]])
+        model, ids = lively(GPTDecoder(9, 8, 2, 2, 16, 6, 0.0)), Tensor([[1, 2, 3, 4, 5, 6]])
         before = model(ids)
         for t in range(6):
             other = ids.clone()
@@ -984,7 +995,8 @@ class TestGPTDecoder:
 
     def test_cache(self):
         "Read in parts, of 3, 2 and 1 words, with a cache, it gives the scores of the whole"
-        model, cache, ids = GPTDecoder(9, 8, 2, 2, 16, 6, 0.0), ListCache(), Tensor([[1, 2, 3, 4, 5, 6]])
+        model, cache = lively(GPTDecoder(9, 8, 2, 2, 16, 6, 0.0)), ListCache()
+        ids = Tensor([[1, 2, 3, 4, 5, 6]])
         parts = [model(ids[:, a:b], cache) for a, b in ((0, 3), (3, 5), (5, 6))]
         expect(cat(parts, 1), model(ids), tol=1e-4,
                why="places and mask must begin at `offset`: causal_mask(t, offset=offset)")
@@ -1070,7 +1082,12 @@ class TestGPTDecoderGenerate:
         "Temperature, top_k and top_p are handed on: each can make an unsure model sure"
         for how in dict(temperature=0), dict(temperature=0.01), dict(top_k=1), dict(top_p=0.1):
             expect(Counts(sure=1.0).generate(Tensor([[0]]), 9, **how), [list(range(10))],
-                   why=f"{how} leaves only the likeliest word; it was not handed on to next_token")
+                   why=f"{how} leaves only the likeliest word: was it handed on to next_token?")
+        model, start, how = Counts(sure=1.0), Tensor([[n % 10] for n in range(50)]), dict(temperature=2.0,
+                                                                                          top_k=5, top_p=0.8)
+        want = next_token(model(start)[:, -1], **how, generator=Generator().manual_seed(3))
+        expect(model.generate(start, 1, seed=3, **how)[:, 1], want,
+               why="next_token gets the scores as the model gave them: it does the filtering itself")
 
     def test_seed(self):
         "With a seed the text depends on nothing else; another seed, another text"
@@ -1181,7 +1198,8 @@ class TestMaskTokens:
     def test_nothing_chosen(self):
         "With prob = 0 nothing is chosen: the tokens, and -100 everywhere"
         inputs, labels = self.masked(prob=0.0)
-        expect(labels, np.full((100, 1000), -100), why="labels that are not asked are -100, and not 0")
+        expect(labels, np.full((100, 1000), -100), why="below prob, not below 0.15; and a label that is not "
+               "asked is -100, not 0")
         expect(inputs, self.ids)
 
     def test_all_chosen(self):
@@ -1346,7 +1364,7 @@ class TestBERTEncoder:
 
     def test_all_positions(self):
         "Attention reaches all positions: another last word changes the first vector, and the reverse"
-        model, ids = BERTEncoder(9, 8, 2, 2, 16, 6, 0.0), Tensor([[1, 2, 3, 4]])
+        model, ids = lively(BERTEncoder(9, 8, 2, 2, 16, 6, 0.0)), Tensor([[1, 2, 3, 4]])
         for change, look in (3, 0), (0, 3):
             other = ids.clone()
             other[0, change] = 8
@@ -1355,7 +1373,7 @@ class TestBERTEncoder:
 
     def test_padding(self):
         "Padding is ignored, whatever word it is, in each text its own; as bools, integers or floats"
-        model = BERTEncoder(9, 8, 2, 2, 16, 6, 0.0)
+        model = lively(BERTEncoder(9, 8, 2, 2, 16, 6, 0.0))
         seen = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])
         ids = Tensor([[1, 2, 3, 0, 0], [5, 4, 3, 2, 1]])
         other = Tensor([[1, 2, 3, 7, 8], [5, 4, 3, 2, 1]])
@@ -1369,9 +1387,9 @@ class TestBERTEncoder:
 
     def test_norm(self):
         "Encoder outputs are normed words: behind pre blocks by the norm at the end"
-        out = BERTEncoder(9, 8, 2, 2, 16, 6, 0.0, norm="pre")(Tensor([[1, 2, 3, 4]])).data
+        out = lively(BERTEncoder(9, 8, 2, 2, 16, 6, 0.0, norm="pre"))(Tensor([[1, 2, 3, 4]])).data
         expect(out.shape, (1, 4, 8))
-        expect(out.var(-1), np.ones((1, 4)), tol=1e-3, why="self.norm is missing")
+        expect(out.var(-1), np.ones((1, 4)), tol=1e-3, why="the last thing is self.norm")
 
     def test_blocks(self):
         "The blocks come in their order"
@@ -1645,9 +1663,10 @@ class TestVisionTransformerForwardFeatures:
 
     def test_encoder(self):
         "It goes through the encoder, where [CLS] sees every patch; the class is read off [CLS] (given)"
-        model, x = VisionTransformer(4, 2, 1, 3, 8, 1, 2), randn(2, 1, 4, 4)
+        model, x = lively(VisionTransformer(4, 2, 1, 3, 8, 1, 2)), randn(2, 1, 4, 4)
         out = model.forward_features(x)
-        expect(out.data.var(-1), np.ones((2, 5)), tol=1e-2, why="self.encoder, with its norm, is missing")
+        expect(out.data.var(-1), np.ones((2, 5)), tol=1e-2, why="the last thing is self.encoder, whose norm "
+               "does this")
         expect(model(x), model.head(out[:, 0]))
         other = x.clone()
         other[:, 0, 3, 3] = 9.

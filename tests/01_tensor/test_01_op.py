@@ -1,4 +1,6 @@
 """The seam: what an Op does with tensors and arrays, and whom it tells."""
+import copy
+import pickle
 import threading
 
 import numpy as np
@@ -43,6 +45,13 @@ def test_arrays_alone_give_an_array(heard):
     assert type(Op(halved, keeps=True)(np.array([2.]))) is np.ndarray
     assert [type(x) for x in Op(ends, outputs=True)(np.array([1., 2.]))] == [np.ndarray] * 2
     assert heard == []
+
+
+def test_a_copy_is_the_op_itself():
+    """Rules and kernels are found by it: a layer that is copied or pickled keeps its activation's gradient"""
+    layer = [ops.multiply]
+    for twin in copy.deepcopy(layer), copy.copy(layer), pickle.loads(pickle.dumps(layer)):
+        assert twin[0] is ops.multiply
 
 
 def test_the_inputs_are_left_as_they_were():

@@ -75,6 +75,13 @@ def test_each_row_has_its_own():
     assert x.tolist() == before
 
 
+def test_all_of_the_probability_is_all():
+    """top_p=1 leaves what is so rare that 1 - p rounds to 1"""
+    x = torch.tensor([[0., 99., 1.]])
+    assert filter_logits(x, top_p=1.0).tolist() == filter_logits(x, top_p=1).tolist() == x.tolist()
+    assert filter_logits(x, top_p=.99).tolist() == [[-np.inf, 99., -np.inf]]
+
+
 def test_ties():
     """Those equal to the k-th stay; of four quarters two are a half, and the third is not needed"""
     kept = filter_logits(torch.tensor([[1., 3., 1., 1., 0.]]), top_k=2)

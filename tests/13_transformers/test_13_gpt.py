@@ -71,6 +71,7 @@ def test_no_place_sees_a_later_one(how):
     for p in model.parameters():
         p.data *= 5                                                    # so that attention is not all alike
     want = model(ids)
+    assert want.dtype == torch.float32
     for t in range(N):
         other = ids.clone()
         other[0, t] = (ids[0, t] + 1) % V

@@ -1,4 +1,4 @@
-"""The four models as wholes: each learns what only a sound one can, and is the same from wherever it comes."""
+"""The four models as wholes: each learns what only a sound one can, and is the same from any source."""
 import copy
 
 import numpy as np
@@ -45,27 +45,26 @@ def learned(model, loss, lr=0.01, widen=1):
 
 @pytest.mark.parametrize("how", [{}, LLAMA], ids=["gpt-2", "llama"])
 def test_gpt_learns_an_echo(how):
-    """k 9 9 9 k: what comes last only attention can bring from the first place. Without it: ln 4 / 4 = .35"""
-    text = tensor([[k, 9, 9, 9, k] for k in range(4)])
+    """k 9 k 9 k: behind a 9 comes what was before it. Who cannot look back guesses half: ln 4 / 2 = .69"""
+    text = tensor([[k, 9, k, 9, k] for k in range(4)])
     model = gpt(**how)
-    loss = learned(model, lambda: scored(model(text[:, :-1]), text[:, 1:]), .01, 8)
+    loss = learned(model, lambda: scored(model(text[:, :-1]), text[:, 1:]), .02, 8)
     assert loss < .1
     np.testing.assert_array_equal(model.generate(text[:, :1], 4, temperature=0).numpy(), text.numpy())
 
 
-@pytest.mark.parametrize("norm", ["post", "pre"])
-def test_bert_learns_to_fill_a_hole(norm):
+def test_bert_learns_to_fill_a_hole():
     """k 8 9 8, and 9 8 k with padding: 9 stands for k, which is left or right of it. Without: ln 4 = 1.39"""
     letters = range(1, 5)
     text = tensor([[k, 8, 9, 8] for k in letters] + [[9, 8, k, PAD] for k in letters])
     labels = tensor([[NONE, NONE, k, NONE] for k in letters] + [[k, NONE, NONE, NONE] for k in letters])
-    model = nn.ModuleList([bert(norm=norm), nn.Linear(16, 10)])
+    model = nn.ModuleList([bert(), nn.Linear(16, 10)])
     loss = learned(model, lambda: scored(model[1](model[0](text, text != PAD)), labels), .02)
     assert loss < .1
 
 
 def test_seq2seq_learns_to_turn_round():
-    """3 4 5 becomes 5 4 3, and 3 5 with padding 5 3. Who cannot see the source: more than .5"""
+    """3 4 5 becomes 5 4 3, and 3 5 with padding 5 3. Who cannot see the source: (5.27 + 4 ln 2) / 20 = .40"""
     source = tensor([[3, 4, 5], [4, 5, 3], [5, 3, 4], [3, 5, PAD], [4, 3, PAD]])
     target = tensor([[BOS, 5, 4, 3, EOS], [BOS, 3, 5, 4, EOS], [BOS, 4, 3, 5, EOS], [BOS, 5, 3, EOS, EOS],
                      [BOS, 3, 4, EOS, EOS]])
@@ -84,7 +83,7 @@ def test_vit_learns_where():
 
 # ---- the same model, from wherever it comes ----
 
-IDS = tensor([[3, 4, 5, 6], [7, 6, 5, PAD], [8, 9, 3, 4]])
+IDS = tensor([[3, 4, 5, 6], [7, 6, 5, PAD], [8, 2, 3, 4]])
 PICTURES = torch.tensor(np.random.default_rng(0).normal(size=(3, 1, 8, 8)).astype("float32"))
 CASES = {
     "gpt": (gpt, {}, (IDS,)), "llama": (gpt, LLAMA, (IDS,)), "bert": (bert, {}, (IDS, IDS != PAD)),

@@ -78,8 +78,8 @@ def test_its_parts(how):
 @pytest.mark.parametrize("how", SHAPES.values(), ids=SHAPES)
 def test_padding_of_the_source_changes_nothing(how):
     """However much there is; and its places are not looked at"""
-    model, pad = seq2seq(**how), how.get("pad", 0)
-    for row, target in zip(([3, 4], [8, 7, 1], [6]), TARGET):
+    model, pad = seq2seq(layers=1, **how), how.get("pad", 0)
+    for row, target in zip(([8, 7, 1], [6]), TARGET):
         padded = torch.tensor([row + [pad] * (5 - len(row))])
         near(model(padded, target.unsqueeze(0)), model(torch.tensor([row]), target.unsqueeze(0)), 1e-6)
     model.source_embedding.token_embedding.weight.data[pad] += 5.          # what stands there does not count
@@ -92,6 +92,7 @@ def test_no_place_sees_a_later_one(how):
     """To the last bit: so padding at the target's end needs no mask; a word of the source moves all"""
     model = seq2seq(**how).float()
     want = model(SOURCE, TARGET)
+    assert want.dtype == torch.float32
     for t in range(4):
         other = TARGET.clone()
         other[:, t] = (TARGET[:, t] + 1) % TGT
@@ -213,23 +214,21 @@ def test_seeds():
     assert torch.rand(2).tolist() == here
 
 
-@pytest.mark.parametrize("penalty", [0.0, 1.0, 2.0])
-def test_with_beams_enough_it_finds_the_best_of_all(penalty):
+def test_with_beams_enough_it_finds_the_best_of_all():
     """Of all texts up to an eos, and those of 3 words, by sum / length^penalty"""
     model = stirred(Seq2SeqTransformer(SRC, 3, D, H, 1, 1, FF, N), .7)
-    source, n, rows = SOURCE[:2], 3, []
-    for row in source:
-        best = (-math.inf, None)
-        for k in range(1, n + 1):
-            for text in itertools.product(range(3), repeat=k):
-                if EOS in text[:-1] or k < n and text[-1] != EOS:
-                    continue
-                ids = torch.tensor([[BOS, *text]])
-                logp = torch.log_softmax(model(row.unsqueeze(0), ids[:, :-1]), -1)[0].detach().numpy()
-                best = max(best, (logp[np.arange(k), list(text)].sum() / k ** penalty, [BOS, *text]))
-        rows.append(best[1])
-    out = model.generate(source, n, BOS, EOS, num_beams=27, length_penalty=penalty)
-    assert out.tolist() == filled(rows, EOS)
+    source, n, found = SOURCE[:2], 3, []               # found: (text, its sum for each source)
+    for k in range(1, n + 1):
+        texts = [t for t in itertools.product(range(3), repeat=k)
+                 if EOS not in t[:-1] and (k == n or t[-1] == EOS)]
+        for text in texts:
+            ids = torch.tensor([[BOS, *text]]).expand(2, k + 1)
+            logp = torch.log_softmax(model(source, ids[:, :-1]), -1).detach().numpy()
+            found.append((text, logp[:, np.arange(k), list(text)].sum(-1)))
+    for penalty in 0.0, 1.0, 2.0:
+        best = [max(found, key=lambda f: f[1][i] / len(f[0]) ** penalty)[0] for i in range(2)]  # noqa: B023
+        out = model.generate(source, n, BOS, EOS, num_beams=27, length_penalty=penalty)
+        assert out.tolist() == filled([[BOS, *text] for text in best], EOS)
 
 
 def test_rows_are_searched_apart():
@@ -274,7 +273,8 @@ def test_refused(how, says):
 
 
 def test_refused_calls():
-    model, learned = seq2seq(), seq2seq(positions="learned")
+    model, learned, read = seq2seq(layers=1), seq2seq(positions="learned"), Cache()
+    model.decode(TARGET, model.encode(SOURCE), None, read)
     for call, error, says in [
             (lambda: model(SOURCE, TARGET + TGT), IndexError, f"id {TGT}|0 to {TGT - 1}"),
             (lambda: model(SOURCE + SRC, TARGET), IndexError, f"0 to {SRC - 1}"),
@@ -285,6 +285,7 @@ def test_refused_calls():
             (lambda: model.generate(SOURCE, 3, BOS, EOS, num_beams=0), ValueError, "num_beams=0"),
             (lambda: model.generate(SOURCE, -1, BOS, EOS), ValueError, "max_new_tokens=-1"),
             (lambda: model.generate(SOURCE[:0], 3, BOS, EOS), ValueError, r"prompts of \[\]"),
+            (lambda: model.generate(SOURCE, 3, BOS, EOS, cache=read), ValueError, "has read 4 .*empty"),
             (lambda: model.generate(SOURCE, 3, BOS, EOS, temperature=-1), ValueError, "temperature=-1"),
             (lambda: model.generate(SOURCE, 3, BOS, EOS, temperature=1, top_p=0), ValueError, "top_p=0")]:
         with pytest.raises(error, match=says):

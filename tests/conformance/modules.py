@@ -38,9 +38,8 @@ MORE = {
     "RNN": [((3, 4, 2, "relu", True, False, 0.0, True), [(5, 2, 3), (4, 2, 4)])],
     "GRU": [((3, 4, 2, True, True, 0.0, True), [(2, 5, 3), (4, 2, 4)]), ((3, 4), [(5, 0, 3)])],
     "LSTM": [((3, 4, 2, True, True, 0.0, True, 2), [(2, 5, 3)]), ((3, 4, 1, False), [(1, 2, 3)])],
-    "TransformerDecoder": [((torch.nn.TransformerDecoderLayer(4, 2, 8, 0.0, "gelu"), 2), [(5, 2, 4), (3, 2, 4)]),
-                           ((torch.nn.TransformerDecoderLayer(4, 2, 8, 0.0, norm_first=True, batch_first=True),
-                             3, torch.nn.LayerNorm(4, 1e-3)), [(2, 5, 4), (2, 3, 4)])],
+    "TransformerDecoder": [((torch.nn.TransformerDecoderLayer(4, 2, 8, 0.0, *how), n), [(5, 3, 4), (2, 3, 4)])
+                           for n, how in ((2, ("gelu",)), (3, ("relu", 1e-3, False, True)))],
     "Transformer": [((4, 2, 1, 2, 8, 0.0, "gelu", None, None, 1e-3), [(5, 2, 4), (3, 2, 4)])],
     "RNNCell": [((3, 4), [(2, 3)])], "LSTMCell": [((3, 4), [(2, 3)])],
     "GRUCell": [((3, 4, False), [(2, 3), (2, 4)])],

@@ -1,4 +1,4 @@
-"""nn.Transformer* beyond PyTorch's samples: masks through whole stacks, hints, errors, weights that change hands."""
+"""nn.Transformer* beyond PyTorch's samples: masks through stacks, errors, weights that change hands."""
 import copy
 import warnings
 
@@ -19,7 +19,8 @@ SEEN = dict(tgt_mask=torch.nn.Transformer.generate_square_subsequent_mask(5, dty
 def drawn(*shape): return torch.randn(shape, dtype=torch.float64, requires_grad=True)
 
 
-def sample(args, kwargs, inputs, masks): return Sample(as_sample(args, kwargs), as_sample(inputs, masks), True)
+def sample(args, kwargs, inputs, masks):
+    return Sample(as_sample(args, kwargs), as_sample(inputs, masks), True)
 
 
 MASKS = {
@@ -46,8 +47,8 @@ def test_decoder(name, norm_first):
 def test_transformer(name):
     """Encoder and decoder of two layers, batch first"""
     torch.manual_seed(3)
-    made = dict(d_model=4, nhead=2, num_encoder_layers=2, num_decoder_layers=2, dim_feedforward=8, dropout=0.0,
-                batch_first=True, activation="gelu")
+    made = dict(d_model=4, nhead=2, num_encoder_layers=2, num_decoder_layers=2, dim_feedforward=8,
+                dropout=0.0, batch_first=True, activation="gelu")
     masks = MASKS[name] | {"src_key_padding_mask": torch.tensor([[False, True, False], [False, False, True]])}
     modules.check("Transformer", sample((), made, (drawn(2, 3, 4), drawn(2, 5, 4)), masks), torch.float64)
 
@@ -86,7 +87,7 @@ def test_weights_there_and_back():
 
 @pytest.mark.parametrize("nn", [torch.nn, FRAMEWORK.root.nn], ids=["torch", "subject"])
 def test_how_it_begins(nn):
-    """A stack's layers are equal and have memory of their own; a Transformer's are drawn anew, all by Xavier"""
+    """A stack's layers are equal, in memory of their own; a Transformer's are drawn anew, all by Xavier"""
     numpy = [np.array(p.detach().numpy()) for p in stack(nn).parameters()]
     for a, b in zip(numpy[:12], numpy[12:24]):
         assert (a == b).all()
@@ -119,7 +120,7 @@ class TestMistakes:
 
     def test_masks(self, nn, tensor):
         layer, x = nn.TransformerEncoderLayer(8, 2, 16), self.numbers(tensor, 4, 2, 8)
-        for mask in tensor(np.ones((3, 3), "float32")), tensor(np.ones((4, 4, 4, 4), "float32")):
+        for mask in tensor(np.ones((3, 3), "float32")), tensor(np.ones((3, 4, 4), "float32")):
             with pytest.raises(RuntimeError):
                 layer(x, mask)
 
@@ -129,7 +130,7 @@ class TestMistakes:
 
     def test_empty_shape(self, nn, tensor):
         with pytest.raises(RuntimeError):
-            nn.LayerNorm(())
+            nn.LayerNorm(())(self.numbers(tensor, 2, 3))           # ours at once
         with pytest.raises(TypeError):
             nn.functional.layer_norm(self.numbers(tensor, 2, 3), 3)
 
@@ -154,7 +155,8 @@ def test_norms_of_other_dtypes(name, x_dtype, w_dtype):
         torch.testing.assert_close(ours, theirs, rtol=2e-3, atol=1e-3 if x_dtype == "float16" else 1e-9)
 
 
-@pytest.mark.parametrize("x_dtype, w_dtype", [("float32", "float64"), ("float32", "int64"), ("float64", "float32")])
+@pytest.mark.parametrize("x_dtype, w_dtype", [
+    ("float32", "float64"), ("float32", "int64"), ("float64", "float32")])
 def test_norms_of_two_dtypes(x_dtype, w_dtype):
     """layer_norm refuses, rms_norm gives x's"""
     x, w = torch.randn(2, 3).to(getattr(torch, x_dtype)), torch.ones(3).to(getattr(torch, w_dtype))

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/generation_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 96cf4dc833162030e166c71699bf17e8308c05d3f38b8cf135bad4701ccf2ba6  body sha256 bf10ca8d729e328afd05b0d360324deec1c955b0b193a78ae2a46eab231ab481  # noqa: E501
+# source sha256 eb324e218aecd058b3bceb3d998a415c974c8739f511ec33e6dc568bd70c9eeb  body sha256 0b8575f4af6f252d7754ce52b37e1e7ee3436c00a2b77125a7611f2554900c08  # noqa: E501
 """models.generation: built in module 13_transformers."""
 
 from contextlib import contextmanager
@@ -21,8 +21,11 @@ __all__ = [
 ]
 
 
-def check_task(start, max_new_tokens, num_beams=1):
-    """The lengths of the prompts `start`. ValueError unless each has a token, and one can write behind it."""
+def check_task(start, max_new_tokens, num_beams=1, cache=None):
+    """The lengths of the prompts `start`. ValueError unless one can write behind each.
+
+    They need a token at least, and one that the cache, if there is one, has not read.
+    """
     try:
         lengths = [len(row) for row in start]
     except TypeError:
@@ -34,6 +37,9 @@ def check_task(start, max_new_tokens, num_beams=1):
     if max_new_tokens < 0 or num_beams < 1:
         raise ValueError(f"generate: max_new_tokens={max_new_tokens}, num_beams={num_beams}. The first must "
                          "be at least 0, the second at least 1.")
+    if cache is not None and cache.length() >= min(lengths):
+        raise ValueError(f"generate: the cache has read {cache.length()} tokens, and the shortest prompt has "
+                         f"{min(lengths)}. It must go on where the cache ends; or give an empty cache.")
     return lengths
 
 
@@ -71,7 +77,7 @@ class Writing:
     @property
     def finished(self):
         """No row is to grow any further."""
-        return self.ids.shape[1] >= self.total or bool(self.done.all())
+        return self.ids.shape[1] >= self.total or self.eos is not None and bool(self.done.all())
 
     def turns(self):
         """A turn of a loop for each token to be written. RuntimeError after one that appended none."""
@@ -173,17 +179,11 @@ def generator_of(seed, device):
 
 
 def check_room(model, start, max_new_tokens, num_beams, cache):
-    """See `check_task`; and ValueError if a cache does not fit: too many tokens for it, or none unread."""
-    lengths = check_task(start, max_new_tokens, num_beams)
-    if cache is None:
-        return
-    if max(lengths) + max_new_tokens > model.max_len:
-        raise ValueError(f"generate: {max(lengths) + max_new_tokens} tokens, and with a cache there is room "
-                         f"for max_len={model.max_len}. Ask for fewer, or leave out the cache: then the "
-                         "oldest drop out.")
-    if cache.length() >= min(lengths):
-        raise ValueError(f"generate: the cache has read {cache.length()} tokens, and the shortest prompt has "
-                         f"{min(lengths)}. It must go on where the cache ends; or give an empty cache.")
+    """See `check_task`; and ValueError if a cache is to hold more tokens than the model has places for."""
+    total = max(check_task(start, max_new_tokens, num_beams, cache)) + max_new_tokens
+    if cache is not None and total > model.max_len:
+        raise ValueError(f"generate: {total} tokens, and with a cache there is room for max_len="
+                         f"{model.max_len}. Ask for fewer, or leave out the cache: then the oldest drop out.")
 
 
 def beams_of(model, start, max_new_tokens, num_beams, eos=None, length_penalty=1.0, cache=None):

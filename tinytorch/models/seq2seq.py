@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/seq2seq_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 32106733e097a06a01911bbc16300c06b016369c645161ee6e2b53b23b60612b  body sha256 54af7bb56f50bf368cca16fadf9770c533b23aded00e3aceb704cf974c7b9561  # noqa: E501
+# source sha256 25398ced580f3073f745d4681210a352c7e23f3b6ed3077c688261d56441a739  body sha256 0bc1efbc04a4904bd958178465cae9ae5252aa345cb63542d9fbadf355676e76  # noqa: E501
 """models.seq2seq: built in module 13_transformers."""
 
 import math
@@ -112,7 +112,7 @@ class Seq2SeqTransformer(Module):
         otherwise it draws, as GPTDecoder.generate does. Rows that end early are filled up with eos.
         """
         start = full((len(source), 1), bos, dtype=int64, device=source.device)
-        check_task(start, max_new_tokens, num_beams)
+        check_task(start, max_new_tokens, num_beams, cache)
         with evaluating(self):
             memory, mask = self.encode(source), self.source_mask(source)
             if num_beams > 1:

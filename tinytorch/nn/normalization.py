@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 297cea91529c9e9277d9605f23fc3550266aaa25e2782dba42cf4e962689fe83  body sha256 b55ab8dd4110a8dcf590f72d5f2f87a4b26a4b68bb5c07cf5706bb006d1537a2  # noqa: E501
+# source sha256 05fdc8330da0c9077e7b24fab84611248d7509312f73cb6cdee925ce10215bff  body sha256 b55ab8dd4110a8dcf590f72d5f2f87a4b26a4b68bb5c07cf5706bb006d1537a2  # noqa: E501
 """nn.normalization: built in module 13_transformers."""
 
 import numpy as np
