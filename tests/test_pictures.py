@@ -2,9 +2,11 @@
 import pytest
 
 import tinytorch as torch
+from tinytorch.models import PowerLaw
 from tinytorch.training import History
 from tinytorch.viz.curves import draw_boundary, draw_confusion, draw_curves
 from tinytorch.viz.graph import draw_graph
+from tinytorch.viz.scaling import draw_by_depth, draw_power_law
 
 matplotlib = pytest.importorskip("matplotlib", reason="pip install -e '.[viz]' has matplotlib")
 matplotlib.use("Agg")
@@ -63,4 +65,33 @@ def test_the_boundary():
     points = axes.collections[1]
     assert points.get_offsets().tolist() == x.tolist() and points.get_array().tolist() == [0, 1]
     assert axes.get_title() == "by x"
+    plt.close("all")
+
+
+def test_the_power_law():
+    """The points, the law on through a model that it has not seen, and its end; both axes are logarithms"""
+    law = PowerLaw(20.0, 0.3, 1.5, 1.0)
+    sizes = [1e3, 1e4, 1e5]
+    losses = [float(law(size)) for size in sizes]
+    axes = draw_power_law(sizes, losses, law, [(1e6, 1.9)])
+    points, inside, beyond, tested, end = axes.lines
+    assert points.get_xydata().tolist() == [list(pair) for pair in zip(sizes, losses)]
+    assert inside.get_label() == "20 · N^-0.3 + 1.5" and beyond.get_linestyle() == "--"
+    for line, first, last in (inside, 1e3, 1e5), (beyond, 1e5, 1e6):
+        x, y = line.get_data()
+        assert (x[0], x[-1]) == pytest.approx((first, last)) and y == pytest.approx(law(x))
+    assert tested.get_xydata().tolist() == [[1e6, 1.9]] and list(end.get_ydata()) == [1.5, 1.5]
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    straight = PowerLaw(20.0, 0.3, 0.0, 1.0)
+    axes = draw_power_law(sizes, straight(sizes), straight)
+    assert len(axes.lines) == 2 and axes.lines[1].get_label() == "20 · N^-0.3"     # no offset, nothing beyond
+    plt.close("all")
+
+
+def test_numbers_by_depth():
+    """A curve for each name, the first layer at 1"""
+    axes = draw_by_depth({"pre": [3.0, 2.0, 1.0], "post": [1e-3, 1e-2, 1.0]}, "gradient norm", log=True)
+    assert axes.lines[1].get_xydata().tolist() == [[1, 1e-3], [2, 1e-2], [3, 1.0]]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["pre", "post"]
+    assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_yscale()) == ("layer", "gradient norm", "log")
     plt.close("all")

@@ -1,4 +1,7 @@
-"""The whole course in two minutes (`tito demo`): a stub, its solution, the export, the network."""
+"""The whole course in two minutes (`tito demo`): a stub, its solution, the export, the network.
+
+`tito demo --gpt` shows what it leads to: the milestone of 2018, run with the package that the repository has.
+"""
 
 import json
 import tempfile
@@ -17,6 +20,7 @@ SHOWN = 5  # the module that is shown in full
 LAST = 6  # with it the package can train
 WANTED = 96.5  # percent of the held-out digits
 TRAINING = Path(__file__).with_name("demo_digits.py")
+GPT_SECONDS = 1800  # two minutes where nothing else runs
 
 
 @dataclass
@@ -77,6 +81,15 @@ def train(course: Workspace, seed: int = 0) -> dict:
         raise TitoError(f"The training ended with code {code}.\n{printed}".rstrip(),
                         "What it said stands above; the lessons' own tests say more: tito test")
     return json.loads(printed.splitlines()[-1])
+
+
+def write(size: str = "quick") -> tuple[bool, str]:
+    """What module 13 leads to: a GPT trained on Shakespeare; whether it learned enough, and its text."""
+    script = source().root / "milestones" / "2018_gpt.py"
+    with tempfile.TemporaryDirectory(prefix="tito-demo-", ignore_cleanup_errors=True) as folder:
+        code, printed = run_python([str(script), size, "--picture", ""], Path(folder), GPT_SECONDS,
+                                   show_errors=True)
+    return code == 0, printed.rstrip()
 
 
 def show(steps: Steps) -> bool:

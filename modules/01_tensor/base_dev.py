@@ -157,7 +157,7 @@ class OpBase:
         return register
 
     def __repr__(self): return f"<op {self.name}>"
-    def __reduce__(self): return self.__qualname__     # its rule is found by identity: a copy is the op itself
+    def __reduce__(self): return self.__qualname__     # a copy is the op itself: it finds its rule
 
 
 def is_cpu_number(array): return isinstance(array, np.ndarray) and array.ndim == 0

@@ -23,7 +23,7 @@ import math
 import numpy as np
 from floats_dev import along_dim, any_numbers, floats_only, refuse_bools
 
-from tinytorch.core.math import erf, floats
+from tinytorch.core.math import erf, floats, in_pieces
 from tinytorch.core.op import op
 from tinytorch.core.tensor import Tensor
 
@@ -482,11 +482,13 @@ run_tests(TestSilu)
 # Your part is the gate, into a variable `gate`. An `approximate` that is neither "none" nor "tanh" is
 # named, with both words that are allowed: `raise RuntimeError(f"gelu: approximate={approximate!r} ...")`.
 # `keeps=True` says that what follows the output is not for the caller: module 05 will want the gate again.
+# `in_pieces` does a large array piece by piece: so many steps are quicker while a piece stays in the cache.
 
 # %%
 #| export
 @op(keeps=True)
 @floats_only
+@in_pieces
 def gelu(x, approximate="none"):
     """x times the probability that a normally distributed number is smaller than x.
 

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from tinytorch.core.autograd import composite, vjp
-from tinytorch.core.math import erf, sum
+from tinytorch.core.math import erf, in_pieces, sum
 from tinytorch.core.op import op
 from tinytorch.nn.activations import (
     gelu,
@@ -93,6 +93,7 @@ def _(out, x):
 # %%
 #| export
 @op
+@in_pieces
 def gelu_slope(x, gate, approximate):
     """The derivative of gelu at x, from the gate that its forward kept."""
     x = x.astype(gate.dtype, copy=False)             # float16: the gate is float32

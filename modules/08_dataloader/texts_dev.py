@@ -66,13 +66,13 @@ def shakespeare(path=None, *, root=None):
     return join_texts([os.path.join(path, name) for name in names])
 
 # %% [markdown]
-# What is a question? Its mark says so; without the mark it takes the words, and their order: *this is the man*,
-# *is this the man*. So the plays are full of sentences with a label that nobody had to write.
+# What is a question? Its mark says so; without it, the words and their order do: *this is the man*, *is this
+# the man*. So the plays are full of sentences with a label that nobody had to write.
 
 # %%
 #| export
 def sentences(text):
-    """[(a sentence, its mark . ? or !), ...] of the speeches in `text`: no names, no directions, one line each.
+    """[(a sentence, its mark . ? or !), ...] of the speeches in `text`, without names and directions.
 
     >>> sentences("HAMLET.\\nWords, words,\\nwords. [Reads.]\\n\\nPOLONIUS.\\nWhat is\\nthe matter?")
     [('Words, words, words', '.'), ('What is the matter', '?')]

@@ -739,6 +739,8 @@ def attend(query, key, value, mask=None, dropout_p=0.0, is_causal=False, scale=N
     The weights are those before dropout. They have a history: for it the op's lines are run with tensors.
     """
     check_attention(query, key, value, mask, dropout_p)
+    if mask is not None and mask.dtype.kind == "f":
+        mask = mask.to(query.dtype)
     if is_causal:
         mask = merged_mask(mask, causal_mask(query.shape[-2], key.shape[-2], device=query.device))
     gqa = enable_gqa and query.shape[-3] != key.shape[-3]

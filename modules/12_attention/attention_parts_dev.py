@@ -11,6 +11,7 @@
 import math
 
 from tinytorch.core.creation import rand
+from tinytorch.core.dtypes import float32
 from tinytorch.core.ops import broadcast_shape
 
 
@@ -32,9 +33,9 @@ def check_attention(query, key, value, mask, dropout_p=0.0):
         refuse(f"{sizes}: query and key are multiplied number by number, their last sizes must be equal.")
     if key.shape[-2] != value.shape[-2]:
         refuse(f"{sizes}: each key has a value, so they must be as many.")
-    if mask is not None and mask.dtype.kind != "b" and mask.dtype != query.dtype:
+    if mask is not None and mask.dtype.kind != "b" and mask.dtype not in (float32, query.dtype):
         refuse(f"the mask is of {mask.dtype}: it must be of bools (True: may be seen) or, to be added, of "
-               f"the query's {query.dtype}. Convert it: mask.bool().")
+               f"float32 or the query's {query.dtype}. Convert it: mask.bool().")
     if not 0 <= dropout_p <= 1:
         refuse(f"dropout_p={dropout_p}: a probability lies between 0 and 1.")
 

@@ -13,14 +13,14 @@ import math
 from tinytorch.nn.activations import gelu, relu, silu
 from tinytorch.nn.embedding_layers import Embedding
 from tinytorch.nn.initializers import normal_, zeros_
-from tinytorch.nn.layers import Linear
+from tinytorch.nn.layers import Dropout, Linear
 from tinytorch.nn.module import Module
 from tinytorch.nn.position_layers import SinusoidalPositionalEncoding
 from tinytorch.nn.positions import LearnedPositionalEmbedding
 
 # %% [markdown]
 # GPT-2 has the GELU with tanh, BERT and ViT the exact one, the paper of 2017 ReLU. "swiglu" is a layer of its
-# own, in the lesson.
+# own, below.
 
 # %%
 #| export
@@ -43,6 +43,23 @@ def check_norm(norm):
     """ValueError unless norm is "pre" or "post"."""
     if norm not in ("pre", "post"):
         raise ValueError(f"norm={norm!r}: it is 'pre' (before each sub-layer) or 'post' (after the sum).")
+
+
+# %% [markdown]
+# SwiGLU: a bend that is a layer, with a door.
+
+# %%
+#| export
+class SwiGLU(Module):
+    """A feed-forward network with a door: linear2(silu(gate(x)) · linear1(x)). Shazeer, arXiv:2002.05202."""
+    def __init__(self, d_model, d_ff, dropout=0.1, bias=True):
+        super().__init__()
+        self.gate, self.linear1 = Linear(d_model, d_ff, bias), Linear(d_model, d_ff, bias)
+        self.linear2, self.dropout = Linear(d_ff, d_model, bias), Dropout(dropout)
+
+    def forward(self, x):
+        """(..., d_model) to (..., d_model), place by place."""
+        return self.linear2(self.dropout(silu(self.gate(x)) * self.linear1(x)))
 
 
 # %% [markdown]

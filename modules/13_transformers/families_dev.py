@@ -28,7 +28,7 @@ from tinytorch.models.gpt import GPTDecoder
 from tinytorch.models.seq2seq import Seq2SeqTransformer
 from tinytorch.models.vit import VisionTransformer
 from tinytorch.nn.layers import Linear
-from tinytorch.nn.normalization import RMSNorm
+from tinytorch.nn.rms_norm import RMSNorm
 from tinytorch.nn.positions import sinusoidal_positions
 
 

@@ -11,6 +11,7 @@
 from norm_parts_dev import over_last
 
 from tinytorch.nn import normalization
+from tinytorch.nn import rms_norm as rms
 
 
 # %%
@@ -39,5 +40,5 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     eps: added to the mean square; None is the dtype's own (of float16, float32's). Errors as of layer_norm,
     but a weight may be of another dtype. Zhang and Sennrich, arXiv:1910.07467.
     """
-    return over_last(normalization.rms_norm, input, several("rms_norm", normalized_shape), (weight,), eps,
+    return over_last(rms.rms_norm, input, several("rms_norm", normalized_shape), (weight,), eps,
                      mixed=True)

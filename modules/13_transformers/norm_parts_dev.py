@@ -11,8 +11,11 @@
 import math
 from numbers import Integral
 
+import numpy as np
+
 from tinytorch.core.creation import empty
 from tinytorch.core.dtypes import float16, float32
+from tinytorch.core.rules import as_rows
 from tinytorch.nn.floats import refuse_integers
 from tinytorch.nn.initializers import ones_, zeros_
 from tinytorch.nn.module import Module
@@ -53,6 +56,25 @@ def over_last(f, x, normalized_shape, params, eps, mixed=False):
     params = [None if p is None else p.to(wide).reshape(-1) for p in params]
     out = f(x.to(wide).reshape(*x.shape[:x.ndim - len(shape)], math.prod(shape)), *params, eps)
     return out.reshape(x.shape).to(x.dtype)
+
+
+# %% [markdown]
+# The way back of layer norm, by the formula in the lesson: arrays, and each step in place where it may be.
+
+# %%
+#| export
+def slope_of_x(h, normal, scale):
+    """scale (h - mean(h) - normal mean(h normal)): the gradient of x (..., d) from that of normal, h."""
+    along = np.einsum("...d,...d->...", h, normal)[..., None] / normal.shape[-1]
+    slope = h - h.mean(-1, keepdims=True)
+    slope -= normal * along                            # in place: this array is ours
+    slope *= scale
+    return slope
+
+
+def slope_of_weight(g, normal):
+    """The gradient of the weight (d,): g times normal, summed over all vectors."""
+    return np.einsum("nd,nd->d", as_rows(g), as_rows(normal))
 
 
 # %%

@@ -15,14 +15,34 @@ from tinytorch.core.dtypes import int64
 from tinytorch.models.block_parts import init_weights, position_layer, word_head
 from tinytorch.models.generation import Writing, beam_search, check_task, evaluating, generator_of, unread
 from tinytorch.models.gpt import next_token
-from tinytorch.models.transformer import TransformerDecoder, TransformerEncoder
+from tinytorch.models.transformer import TransformerDecoderBlock, TransformerEncoder
 from tinytorch.nn.attention import padding_mask
+from tinytorch.nn.containers import ModuleList
 from tinytorch.nn.embedding_layers import Embedding
 from tinytorch.nn.layers import Dropout
 from tinytorch.nn.module import Module
 from tinytorch.nn.normalization import LayerNorm
 from tinytorch.nn.position_layers import RelativePositionBias
 from tinytorch.nn.simple_layers import Identity
+
+
+# %%
+#| export
+class TransformerDecoder(Module):
+    """num_layers decoder blocks, and behind pre-norm ones a last norm."""
+    def __init__(self, num_layers, d_model, num_heads, d_ff, dropout=0.1, *, norm="pre", eps=1e-5,
+                 norm_layer=LayerNorm, **block):
+        super().__init__()
+        self.blocks = ModuleList([
+            TransformerDecoderBlock(d_model, num_heads, d_ff, dropout, norm=norm, eps=eps,
+                                    norm_layer=norm_layer, **block) for _ in range(num_layers)])
+        self.norm = norm_layer(d_model, eps) if norm == "pre" else Identity()
+
+    def forward(self, x, memory, mask=None, memory_mask=None, cache=None, bias=None):
+        """x (B, T, d_model), memory (B, S, d_model): as in TransformerDecoderBlock; gives (B, T, d_model)."""
+        for layer, block in enumerate(self.blocks):
+            x, _ = block(x, memory, mask, memory_mask, cache, layer, bias, need_weights=False)
+        return self.norm(x)
 
 
 # %%

@@ -139,7 +139,8 @@ class TransformerStack(Module):
 class TransformerEncoder(TransformerStack):
     """num_layers copies of `encoder_layer`, and behind them `norm`, if one is given.
 
-    enable_nested_tensor, mask_check: PyTorch's; there are no nested tensors here, and both do nothing.
+    enable_nested_tensor, mask_check: PyTorch's; there are no nested tensors here, and both do nothing. What
+    comes out where padding is, is of no use (PyTorch's is 0 there in evaluation).
     """
     def __init__(self, encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True):
         super().__init__(encoder_layer, num_layers, norm)

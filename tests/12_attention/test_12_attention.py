@@ -296,7 +296,7 @@ def test_refused_dtypes():
         F.scaled_dot_product_attention(x, x.float(), x)
     with pytest.raises(RuntimeError, match="int64"):
         F.scaled_dot_product_attention(x.long(), x.long(), x.long())
-    for mask in torch.ones(2, 2).long(), torch.ones(2, 2):
+    for mask in torch.ones(2, 2).long(), torch.ones(2, 2).half():
         with pytest.raises(RuntimeError, match="mask is of"):
             F.scaled_dot_product_attention(x, x, x, mask)
     with pytest.raises(RuntimeError, match="do not fit"):

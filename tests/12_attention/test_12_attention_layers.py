@@ -110,6 +110,17 @@ def test_ones_and_zeros(dtype):
     near(layer(x, x, x, words)[0], layer(x, x, x, words.bool())[0])
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float16"])
+def test_a_mask_of_float32(dtype):
+    """Is added to scores of any dtype, and what comes out is of theirs; another float is refused"""
+    x, mask = drawn(2, T, 4, dtype=dtype), torch.tensor(np.where(causal_mask(T).numpy(), 0.5, -np.inf))
+    out = nn.functional.scaled_dot_product_attention(x, x, x, mask.float())
+    assert out.dtype == dtype
+    near(out, nn.functional.scaled_dot_product_attention(x, x, x, mask.to(dtype)))
+    with pytest.raises(RuntimeError, match="mask"):
+        nn.functional.scaled_dot_product_attention(x.float(), x.float(), x.float(), mask.to(dtype))
+
+
 def test_floats_that_are_added():
     """All 0, all 1, 0 and another number, a mask that requires a gradient, and a bias"""
     layer, x, half = layer_of(), drawn(2, T, 8), torch.tril(torch.ones(T, T, dtype="float64"))

@@ -85,6 +85,12 @@ def test_it_stops_when_none_can_be_better():
     assert beam_search(table(sure, asked), ones(), 5, 2).tolist() == [[1] + [2] * 5] and len(asked) == 5
 
 
+def test_it_goes_on_while_one_can_be_better():
+    """Two are found, of .2 and .14; but a beam has .56, of which .504 are left at its end"""
+    hope = {(1,): [.7, .1, .2], (1, 0): [.8, 0., .2], (1, 0, 0): [0., .1, .9], None: [.5, .5, 0.]}
+    assert beam_search(table(hope), ones(), 4, 2, eos=2, length_penalty=0.).tolist() == [[1, 0, 0, 2]]
+
+
 def test_an_end_outside_of_the_beams_does_not_count():
     """The third best proposal is an end: two beams do not take it, three do"""
     chances = {(1,): [.5, .3, .2], None: [.5, .5, 0.], (1, 0): [.45, .45, .1], (1, 1): [.45, .45, .1]}
@@ -139,7 +145,7 @@ def test_the_best_of_all_with_ends():
                      if eos not in t[:-1] and (k == n or t[-1] == eos)]
             found |= dict(zip(texts, chances_of(model, row, texts)))
         for penalty in 0.0, 0.7, 2.0, -1.0:
-            best = max(found, key=lambda text: found[text] / len(text) ** penalty)     # noqa: B023
+            best = max(found, key=lambda text: found[text] / len(text) ** penalty)
             out = model.generate(torch.tensor([row]), n, num_beams=3**n, eos=eos, length_penalty=penalty)
             assert out.tolist() == [[*row, *best]]
 

@@ -298,6 +298,25 @@ def test_gradients_of_a_decoder():
     check_gradients(model, lambda: (model(torch.tensor(x), memory) * g).sum())
 
 
+def test_nobody_asks_for_weights_that_nobody_reads():
+    """With them attention takes its slow path; only a decoder block is asked for those of memory"""
+    asked = []
+
+    class Watched(nn.MultiHeadAttention):
+        def forward(self, *args, need_weights=True, **how):
+            asked.append(need_weights)
+            return super().forward(*args, need_weights=need_weights, **how)
+
+    block, decoder = TransformerBlock(D, H, F), TransformerDecoder(1, D, H, F)
+    block.attention = Watched(D, H)
+    decoder.blocks[0].self_attention, decoder.blocks[0].cross_attention = Watched(D, H), Watched(D, H)
+    x = torch.randn(B, T, D)
+    block(x), decoder(x, x)
+    assert asked == [False] * 3
+    decoder.blocks[0](x, x)
+    assert asked[3:] == [False, True]
+
+
 # ---- errors ----
 
 @pytest.mark.parametrize("make", [TransformerBlock, TransformerDecoderBlock, partial(TransformerEncoder, 1),

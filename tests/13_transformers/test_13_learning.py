@@ -43,11 +43,10 @@ def learned(model, loss, lr=0.01, widen=1):
     return now.item()
 
 
-@pytest.mark.parametrize("how", [{}, LLAMA], ids=["gpt-2", "llama"])
-def test_gpt_learns_an_echo(how):
+def test_gpt_learns_an_echo():
     """k 9 k 9 k: behind a 9 comes what was before it. Who cannot look back guesses half: ln 4 / 2 = .69"""
     text = tensor([[k, 9, k, 9, k] for k in range(4)])
-    model = gpt(**how)
+    model = gpt()
     loss = learned(model, lambda: scored(model(text[:, :-1]), text[:, 1:]), .02, 8)
     assert loss < .1
     np.testing.assert_array_equal(model.generate(text[:, :1], 4, temperature=0).numpy(), text.numpy())

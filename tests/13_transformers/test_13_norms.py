@@ -5,7 +5,8 @@ import pytest
 import tinytorch as torch
 from tinytorch import nn
 from tinytorch.core.checks import check_gradient
-from tinytorch.nn.normalization import layer_norm, rms_norm
+from tinytorch.nn.normalization import layer_norm
+from tinytorch.nn.rms_norm import rms_norm
 
 from .support import drawn, near, rng
 

@@ -64,6 +64,12 @@ def test_it_is_its_formula(how):
     near(model(SOURCE, TARGET), [plain_seq2seq(model, *pair, **how) for pair in zip(SOURCE, TARGET)], 1e-5)
 
 
+def test_a_long_target_has_a_bias_for_each_distance():
+    """The decoder looks back only: 32 buckets for it, the first 16 for one distance each"""
+    model, target = seq2seq(layers=1, **SHAPES["t5"]), some_ids(TGT, 1, 14)
+    near(model(SOURCE[:1], target), [plain_seq2seq(model, SOURCE[0], target[0], **SHAPES["t5"])])
+
+
 @pytest.mark.parametrize("how", SHAPES.values(), ids=SHAPES)
 def test_its_parts(how):
     """encode, source_mask and decode with output_proj are the forward"""
@@ -226,7 +232,7 @@ def test_with_beams_enough_it_finds_the_best_of_all():
             logp = torch.log_softmax(model(source, ids[:, :-1]), -1).detach().numpy()
             found.append((text, logp[:, np.arange(k), list(text)].sum(-1)))
     for penalty in 0.0, 1.0, 2.0:
-        best = [max(found, key=lambda f: f[1][i] / len(f[0]) ** penalty)[0] for i in range(2)]  # noqa: B023
+        best = [max(found, key=lambda f: f[1][i] / len(f[0]) ** penalty)[0] for i in range(2)]
         out = model.generate(source, n, BOS, EOS, num_beams=27, length_penalty=penalty)
         assert out.tolist() == filled([[BOS, *text] for text in best], EOS)
 

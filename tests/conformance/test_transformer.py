@@ -26,6 +26,7 @@ def sample(args, kwargs, inputs, masks):
 MASKS = {
     "causal, padding": SEEN,
     "with the hint": SEEN | {"tgt_is_causal": True},
+    "of float32": {"tgt_mask": torch.nn.Transformer.generate_square_subsequent_mask(5)},
     "bools": SEEN | {"tgt_mask": torch.ones(5, 5).triu(1).bool()},
     "one for each head": {"tgt_mask": torch.randn(4, 5, 5).double()},
     "of the memory": {"memory_mask": torch.randn(5, 3).double(),

@@ -42,3 +42,40 @@ def test_nothing_found(tmp_path, monkeypatch):
     (tmp_path / "shakespeare.txt.gz").write_bytes(b"another text")
     with pytest.raises(RuntimeError, match="the checksum differs"):
         shakespeare(root=tmp_path)
+
+
+PLAY = """ACT I.
+
+SCENE I. A long road, and a house that stands beside it, by night.
+
+[Enter two.]
+
+FIRST MAN.
+Who goes there? [Aside.] He
+does not answer me.
+
+Ber.
+'Tis I--your friend! Is it so dark? It is
+so dark. Do you not know me?
+"""
+
+
+def test_sentences():
+    """What is said, over the ends of lines, each with its mark; no names, no directions"""
+    assert texts.sentences(PLAY)[-6:] == [
+        ("Who goes there", "?"), ("He does not answer me", "."), ("'Tis I--your friend", "!"),
+        ("Is it so dark", "?"), ("It is so dark", "."), ("Do you not know me", "?")]
+    assert texts.sentences(PLAY)[:-6] == [
+        ("SCENE I", "."), ("A long road, and a house that stands beside it, by night", ".")]
+
+
+def test_questions():
+    """Each with a statement of as many words, or not at all; as many of the one as of the other"""
+    assert texts.questions(PLAY) == (
+        ["Is it so dark", "It is so dark", "Do you not know me", "He does not answer me"], [1, 0, 1, 0])
+    found, labels = texts.questions(shakespeare())
+    assert len(found) == len(labels) == 2 * sum(labels) > 4000
+    sizes = [len(sentence.split()) for sentence in found]
+    assert sizes[::2] == sizes[1::2] and min(sizes) == 3 and max(sizes) == 20
+    assert not any(mark in sentence for sentence in found for mark in ".?!")
+    assert max(len(sentence.split()) for sentence in texts.questions(shakespeare(), longest=8)[0]) == 8

@@ -71,6 +71,16 @@ def test_the_training_reaches_as_much_with_pytorch(tmp_path):
     assert reached["held_out"] == 360 and reached["trained_on"] == 1437
 
 
+@pytest.mark.parametrize("code, learned", [(0, True), (1, False)])
+def test_gpt_runs_the_milestone(small_course, monkeypatch, code, learned):
+    """In the quick size, without a picture; what it wrote, and whether it learned enough."""
+    script = small_course.root / "milestones" / "2018_gpt.py"
+    script.parent.mkdir(exist_ok=True)
+    script.write_text(f"import sys\nprint('VIOLA.', sys.argv[1:])\nraise SystemExit({code})\n")
+    monkeypatch.setattr(demo, "source", lambda: small_course.workspace)
+    assert demo.write() == (learned, "VIOLA. ['quick', '--picture', '']")
+
+
 def test_the_demo(tmp_path):
     """All of it, from a folder that is no course, as after `pip install`."""
     code, printed = run_python(["-c", "from tito.cli import main; main()", "demo"], tmp_path)

@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/activation_rules_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 2bed6d30f4e7d158fb02ac557d1615e82a3ad4b55e01ca4e7c2569bbfeed9298  body sha256 5c96974fc0970e5466570f328be2587c961291b4c3e5fbaa9d4b55991c4cb666  # noqa: E501
+# source sha256 0071490e77213222c781f8ee006d571c0cd0423f2e9146329f19c0e2e43d3ecb  body sha256 c5434cca17ef44a83c7799daf12fcec9725cb0e15c2ab472b8678c808773ed5f  # noqa: E501
 """core.activation_rules: built in module 05_autograd."""
 
 import math
@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from tinytorch.core.autograd import composite, vjp
-from tinytorch.core.math import erf, sum
+from tinytorch.core.math import erf, in_pieces, sum
 from tinytorch.core.op import op
 from tinytorch.nn.activations import (
     gelu,
@@ -68,6 +68,7 @@ def _(out, x):
 
 
 @op
+@in_pieces
 def gelu_slope(x, gate, approximate):
     """The derivative of gelu at x, from the gate that its forward kept."""
     x = x.astype(gate.dtype, copy=False)             # float16: the gate is float32

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 9cadebfad1a069ec98c389e9ee441642c119a9e5fd452409ca68c01227cb8494  body sha256 994df7762c172287599b142ac50fe967ce4bbe7b23f2de1c7fac749b0ff66e8c  # noqa: E501
+# source sha256 3a30fe03e523bdc9ff48364af920aad2919e610055ac93788e8386f7cb8bfb06  body sha256 55645c8bfe8faa909f462bcda672d28fd905e2aa55e85cbc5fbd630825353984  # noqa: E501
 """core.base: built in module 01_tensor."""
 
 import functools
@@ -142,7 +142,7 @@ class OpBase:
         return register
 
     def __repr__(self): return f"<op {self.name}>"
-    def __reduce__(self): return self.__qualname__     # its rule is found by identity: a copy is the op itself
+    def __reduce__(self): return self.__qualname__     # a copy is the op itself: it finds its rule
 
 
 def is_cpu_number(array): return isinstance(array, np.ndarray) and array.ndim == 0

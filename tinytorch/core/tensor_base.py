@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/base_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 9cadebfad1a069ec98c389e9ee441642c119a9e5fd452409ca68c01227cb8494  body sha256 de70abd386ec6f00e395a5838f6f35a0ec0614a57ccbf1d05766f3c04743ad74  # noqa: E501
+# source sha256 3a30fe03e523bdc9ff48364af920aad2919e610055ac93788e8386f7cb8bfb06  body sha256 de70abd386ec6f00e395a5838f6f35a0ec0614a57ccbf1d05766f3c04743ad74  # noqa: E501
 """core.tensor_base: built in module 01_tensor."""
 
 import operator

@@ -7,7 +7,7 @@ __getattr__, __dir__, __all__ = face(__name__, {
     "data.datasets": "TensorDataset random_split",
     "data.windows": "SequenceWindows",
     "data.images": "MNIST FashionMNIST digits fashion_mnist mnist",
-    "data.texts": "shakespeare",
+    "data.texts": "questions sentences shakespeare",
     "data.tasks": "dates number_words",
     "data.sampler_base": "Sampler SequentialSampler SubsetRandomSampler WeightedRandomSampler",
     "data.samplers": "BatchSampler RandomSampler",

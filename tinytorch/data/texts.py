@@ -1,5 +1,5 @@
 # Generated from modules/08_dataloader/texts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 cc91990eb71c6d745af1aa0b99c2ba65abbbf65739fe1a28e48ffed84701ca8a  body sha256 c985b69d4ef2ad13b1013b73366f2b67d692856d30e2f2fbba8afecf43e9a55f  # noqa: E501
+# source sha256 473fc4f2b0425b825104f9c503ad6269a85dafa1b46a8bbd888628fa6ae7e6b6  body sha256 4e90e7dac52bd169ebdd9e5d297499f9535b3212d107d6059c74c66ad7e3dc0d  # noqa: E501
 """data.texts: built in module 08_dataloader."""
 
 import os
@@ -7,7 +7,7 @@ import re
 
 from tinytorch.data.sources import DataFile, content, find
 
-__all__ = ["SHAKESPEARE", "join_texts", "shakespeare", "tidy"]
+__all__ = ["SHAKESPEARE", "join_texts", "questions", "sentences", "shakespeare", "tidy"]
 
 
 SHAKESPEARE = DataFile(
@@ -49,3 +49,36 @@ def shakespeare(path=None, *, root=None):
         raise FileNotFoundError(f"{os.path.abspath(path)} has no files named *_gut.txt, as shksprdata/texts "
                                 "of the package shakespeare 0.6 has. A text of your own is given as a file.")
     return join_texts([os.path.join(path, name) for name in names])
+
+
+def sentences(text):
+    """[(a sentence, its mark . ? or !), ...] of the speeches in `text`, without names and directions.
+
+    >>> sentences("HAMLET.\\nWords, words,\\nwords. [Reads.]\\n\\nPOLONIUS.\\nWhat is\\nthe matter?")
+    [('Words, words, words', '.'), ('What is the matter', '?')]
+    """
+    found = []
+    for speech in re.sub(r"\[[^]]*\]", "", text).split("\n\n"):
+        speaker, _, words = speech.strip().partition("\n")
+        if not (speaker.isupper() or speaker.endswith(".")) or len(speaker) > 30:
+            words = f"{speaker} {words}"                               # of a sonnet
+        for sentence, mark in re.findall(r"([^.?!]+)([.?!])", words):
+            found += [(" ".join(sentence.split()), mark)] if re.search("[A-Za-z]{2}", sentence) else []
+    return found
+
+
+def questions(text, longest=20):
+    """(sentences without their marks, labels): as many questions (1) as statements (0), of the same lengths.
+
+    longest: of 3 words to so many, separated by blanks. Each question comes with a statement that has as many
+    words, the next that is left of those; there are fewer if these run out.
+    """
+    asked, said = [], {}
+    for sentence, mark in sentences(text):
+        size = len(sentence.split())
+        if 3 <= size <= longest and mark == "?":
+            asked.append((size, sentence))
+        elif mark == ".":
+            said.setdefault(size, []).append(sentence)
+    pairs = [(question, said[size].pop(0)) for size, question in asked if said.get(size)]
+    return [sentence for pair in pairs for sentence in pair], [1, 0] * len(pairs)

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/block_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 70fe84835f1fd91009eb51139eae6d04a810835419f6a692aa2e18e1d534a59f  body sha256 b9613191ee4eeceebe33ed4b13c67bff4cb8daa5be21f5d6aaa95a19340c7962  # noqa: E501
+# source sha256 df10e6d83938e32c4e44c8422bc8557dd415115b921a951ea147a02ce5292dd3  body sha256 bcd77e2150d4b7207a234df453e70d4a747be2bf31f38eef55a298cca10b2cd3  # noqa: E501
 """models.block_parts: built in module 13_transformers."""
 
 import math
@@ -7,13 +7,13 @@ import math
 from tinytorch.nn.activations import gelu, relu, silu
 from tinytorch.nn.embedding_layers import Embedding
 from tinytorch.nn.initializers import normal_, zeros_
-from tinytorch.nn.layers import Linear
+from tinytorch.nn.layers import Dropout, Linear
 from tinytorch.nn.module import Module
 from tinytorch.nn.position_layers import SinusoidalPositionalEncoding
 from tinytorch.nn.positions import LearnedPositionalEmbedding
 
 __all__ = [
-    "ACTIVATIONS", "NoPositions", "activation_named", "check_norm", "init_weights",
+    "ACTIVATIONS", "NoPositions", "SwiGLU", "activation_named", "check_norm", "init_weights",
     "position_layer", "tied", "word_head",
 ]
 
@@ -37,6 +37,18 @@ def check_norm(norm):
     """ValueError unless norm is "pre" or "post"."""
     if norm not in ("pre", "post"):
         raise ValueError(f"norm={norm!r}: it is 'pre' (before each sub-layer) or 'post' (after the sum).")
+
+
+class SwiGLU(Module):
+    """A feed-forward network with a door: linear2(silu(gate(x)) · linear1(x)). Shazeer, arXiv:2002.05202."""
+    def __init__(self, d_model, d_ff, dropout=0.1, bias=True):
+        super().__init__()
+        self.gate, self.linear1 = Linear(d_model, d_ff, bias), Linear(d_model, d_ff, bias)
+        self.linear2, self.dropout = Linear(d_ff, d_model, bias), Dropout(dropout)
+
+    def forward(self, x):
+        """(..., d_model) to (..., d_model), place by place."""
+        return self.linear2(self.dropout(silu(self.gate(x)) * self.linear1(x)))
 
 
 def init_weights(model, std=0.02, residual_layers=0):

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/families_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 df070dbcce529f53ef34385c26af0c89ef56b3b8871b9fcc37a519fdd0ffd377  body sha256 e57f44ee92abae81f0fdba952d5051a73d2bd76bd1782fb2860df3a650fdd055  # noqa: E501
+# source sha256 df74b20eee4eb6d652727659f9f49d37004c6fde7c00605914f76444397ff8cb  body sha256 050d512fe7f92f5087d9faceaa046596f7c7586ce76769adb976d3ba099b5903  # noqa: E501
 """models.families: built in module 13_transformers."""
 
 import math
@@ -20,8 +20,8 @@ from tinytorch.models.gpt import GPTDecoder
 from tinytorch.models.seq2seq import Seq2SeqTransformer
 from tinytorch.models.vit import VisionTransformer
 from tinytorch.nn.layers import Linear
-from tinytorch.nn.normalization import RMSNorm
 from tinytorch.nn.positions import sinusoidal_positions
+from tinytorch.nn.rms_norm import RMSNorm
 
 __all__ = [
     "ACTIVATIONS", "BART", "BERT", "BODY", "FAMILIES", "Family", "GPT2", "LLAMA", "MARIAN", "Place",

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/seq2seq_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 25398ced580f3073f745d4681210a352c7e23f3b6ed3077c688261d56441a739  body sha256 0bc1efbc04a4904bd958178465cae9ae5252aa345cb63542d9fbadf355676e76  # noqa: E501
+# source sha256 2a32a41351d70db1348b5481fa30f8b0b6094d376b54797bd3c912730a6bee2d  body sha256 6879504ecebc30ccd5235b906932fa046214237dc37433da495a75a1e47cd52d  # noqa: E501
 """models.seq2seq: built in module 13_transformers."""
 
 import math
@@ -16,8 +16,9 @@ from tinytorch.models.generation import (
     unread,
 )
 from tinytorch.models.gpt import next_token
-from tinytorch.models.transformer import TransformerDecoder, TransformerEncoder
+from tinytorch.models.transformer import TransformerDecoderBlock, TransformerEncoder
 from tinytorch.nn.attention import padding_mask
+from tinytorch.nn.containers import ModuleList
 from tinytorch.nn.embedding_layers import Embedding
 from tinytorch.nn.layers import Dropout
 from tinytorch.nn.module import Module
@@ -25,7 +26,24 @@ from tinytorch.nn.normalization import LayerNorm
 from tinytorch.nn.position_layers import RelativePositionBias
 from tinytorch.nn.simple_layers import Identity
 
-__all__ = ["Seq2SeqTransformer", "SequenceEmbedding"]
+__all__ = ["Seq2SeqTransformer", "SequenceEmbedding", "TransformerDecoder"]
+
+
+class TransformerDecoder(Module):
+    """num_layers decoder blocks, and behind pre-norm ones a last norm."""
+    def __init__(self, num_layers, d_model, num_heads, d_ff, dropout=0.1, *, norm="pre", eps=1e-5,
+                 norm_layer=LayerNorm, **block):
+        super().__init__()
+        self.blocks = ModuleList([
+            TransformerDecoderBlock(d_model, num_heads, d_ff, dropout, norm=norm, eps=eps,
+                                    norm_layer=norm_layer, **block) for _ in range(num_layers)])
+        self.norm = norm_layer(d_model, eps) if norm == "pre" else Identity()
+
+    def forward(self, x, memory, mask=None, memory_mask=None, cache=None, bias=None):
+        """x (B, T, d_model), memory (B, S, d_model): as in TransformerDecoderBlock; gives (B, T, d_model)."""
+        for layer, block in enumerate(self.blocks):
+            x, _ = block(x, memory, mask, memory_mask, cache, layer, bias, need_weights=False)
+        return self.norm(x)
 
 
 class SequenceEmbedding(Module):

@@ -1,9 +1,8 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 05fdc8330da0c9077e7b24fab84611248d7509312f73cb6cdee925ce10215bff  body sha256 26d508179bfc3d9cd1800e8212c53c9a368c6792fa1e081b32353ab3b0c43f24  # noqa: E501
+# source sha256 b3249366fa04eee65e24d88f0057197b8260521a71bdc081a4dd7822088afd37  body sha256 95d7a16a397275d43b8e58fe965380ac9826ac0728cdcbdde810de48069d0003  # noqa: E501
 """models.transformer: built in module 13_transformers."""
 
-from tinytorch.models.block_parts import activation_named, check_norm
-from tinytorch.nn.activations import silu
+from tinytorch.models.block_parts import SwiGLU, activation_named, check_norm
 from tinytorch.nn.attention import MultiHeadAttention, causal_mask
 from tinytorch.nn.containers import ModuleList
 from tinytorch.nn.layers import Dropout, Linear
@@ -12,8 +11,8 @@ from tinytorch.nn.normalization import LayerNorm
 from tinytorch.nn.simple_layers import Identity
 
 __all__ = [
-    "FeedForward", "SwiGLU", "TransformerBlock", "TransformerDecoder", "TransformerDecoderBlock",
-    "TransformerEncoder", "create_causal_mask", "feed_forward", "residual",
+    "FeedForward", "TransformerBlock", "TransformerDecoderBlock", "TransformerEncoder",
+    "create_causal_mask", "feed_forward", "residual",
 ]
 
 
@@ -30,18 +29,6 @@ class FeedForward(Module):
     def forward(self, x):
         """(..., d_model) to (..., d_model), place by place; dropout behind the bend."""
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
-
-
-class SwiGLU(Module):
-    """A feed-forward network with a door: linear2(silu(gate(x)) · linear1(x)). Shazeer, arXiv:2002.05202."""
-    def __init__(self, d_model, d_ff, dropout=0.1, bias=True):
-        super().__init__()
-        self.gate, self.linear1 = Linear(d_model, d_ff, bias), Linear(d_model, d_ff, bias)
-        self.linear2, self.dropout = Linear(d_ff, d_model, bias), Dropout(dropout)
-
-    def forward(self, x):
-        """(..., d_model) to (..., d_model), place by place."""
-        return self.linear2(self.dropout(silu(self.gate(x)) * self.linear1(x)))
 
 
 def feed_forward(d_model, d_ff, dropout, activation, bias):
@@ -140,6 +127,7 @@ class TransformerDecoderBlock(Module):
         if mask is None:
             offset = 0 if cache is None else cache.length(layer)
             mask = causal_mask(x.shape[1], offset=offset, device=x.device)
+
         def attend(x):
             return self.self_attention(x, x, x, mask, cache, layer, bias, need_weights=False)[0]
         weights = None
@@ -154,20 +142,3 @@ class TransformerDecoderBlock(Module):
         x = residual(x, look_up, self.norm2, self.dropout2, self.pre)
         x = residual(x, self.feedforward, self.norm3, self.dropout3, self.pre)
         return x, weights
-
-
-class TransformerDecoder(Module):
-    """num_layers decoder blocks, and behind pre-norm ones a last norm."""
-    def __init__(self, num_layers, d_model, num_heads, d_ff, dropout=0.1, *, norm="pre", eps=1e-5,
-                 norm_layer=LayerNorm, **block):
-        super().__init__()
-        self.blocks = ModuleList([
-            TransformerDecoderBlock(d_model, num_heads, d_ff, dropout, norm=norm, eps=eps,
-                                    norm_layer=norm_layer, **block) for _ in range(num_layers)])
-        self.norm = norm_layer(d_model, eps) if norm == "pre" else Identity()
-
-    def forward(self, x, memory, mask=None, memory_mask=None, cache=None, bias=None):
-        """x (B, T, d_model), memory (B, S, d_model): as in TransformerDecoderBlock; gives (B, T, d_model)."""
-        for layer, block in enumerate(self.blocks):
-            x, _ = block(x, memory, mask, memory_mask, cache, layer, bias, need_weights=False)
-        return self.norm(x)

@@ -15,7 +15,8 @@ __getattr__, __dir__, __all__ = face(__name__, {
         LPPool2d MaxPool1d MaxPool2d MaxUnpool1d MaxUnpool2d Unfold""",
     "nn.normalizing": """BatchNorm1d BatchNorm2d BatchNorm3d GroupNorm InstanceNorm1d InstanceNorm2d
         InstanceNorm3d""",
-    "nn.normalization": "LayerNorm RMSNorm",
+    "nn.normalization": "LayerNorm",
+    "nn.rms_norm": "RMSNorm",
     "nn.padding": """CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d
         ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d
         ZeroPad1d ZeroPad2d ZeroPad3d""",

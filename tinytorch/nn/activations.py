@@ -1,12 +1,12 @@
 # Generated from modules/02_activations/activations_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 31ad26871ca12b7943ea45c0b733256f7ba7998f083e642da70c15605825dd43  body sha256 d3b6513e7200779512b3c6ab9a80c8f88dfd85899220902a40a70f2ea0fe47e6  # noqa: E501
+# source sha256 c83dca3908014fa5ba8608ef7761b20e71cc5b029405b02fa253d58dd1a8915f  body sha256 1f8906b57e527f532c2696155979a64174aaab43a9b11808bd28fcae05bdbfb9  # noqa: E501
 """nn.activations: built in module 02_activations."""
 
 import math
 
 import numpy as np
 
-from tinytorch.core.math import erf, floats
+from tinytorch.core.math import erf, floats, in_pieces
 from tinytorch.core.op import op
 from tinytorch.nn.floats import along_dim, any_numbers, floats_only, refuse_bools
 
@@ -87,6 +87,7 @@ def silu(x):
 
 @op(keeps=True)
 @floats_only
+@in_pieces
 def gelu(x, approximate="none"):
     """x times the probability that a normally distributed number is smaller than x.
 

@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 786e377361e1a5c261e84139ebca4b8e7e56e2fcec588f1b57ae44221a26856b  body sha256 35f9526bf0defce8e0b405d26d2c29b9eee7067bf6d81f85eb29fbfd5159853f  # noqa: E501
+# source sha256 966cd93e6b202e4e8a7eafe30f7385885e4e9629d655c36b819a11f094c7a093  body sha256 80ad803fae5b93bb689251bc16f7bf332d3bb08932a102eb4c4160993ecf6e34  # noqa: E501
 """nn.attention: built in module 12_attention."""
 
 import numpy as np
@@ -131,6 +131,8 @@ def attend(query, key, value, mask=None, dropout_p=0.0, is_causal=False, scale=N
     The weights are those before dropout. They have a history: for it the op's lines are run with tensors.
     """
     check_attention(query, key, value, mask, dropout_p)
+    if mask is not None and mask.dtype.kind == "f":
+        mask = mask.to(query.dtype)
     if is_causal:
         mask = merged_mask(mask, causal_mask(query.shape[-2], key.shape[-2], device=query.device))
     gqa = enable_gqa and query.shape[-3] != key.shape[-3]

@@ -1,10 +1,11 @@
 # Generated from modules/12_attention/attention_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 4fbf5110867c6310619005428a18830e4d6a0224aa6d5ea1c13a739fcf9f236b  body sha256 10fead5e6e1c19dcb22d6e7a613e811fe0b1f43061100e419d96f259fb006959  # noqa: E501
+# source sha256 066e3f3b13a9126e5609724f44c0ec22009456cafa65af437095ba66ad80015d  body sha256 a7cd4d47a1c4c21cd116bc17d8ea648f7d282ed7e94af81651bdf52b25f283eb  # noqa: E501
 """nn.attention_parts: built in module 12_attention."""
 
 import math
 
 from tinytorch.core.creation import rand
+from tinytorch.core.dtypes import float32
 from tinytorch.core.ops import broadcast_shape
 
 __all__ = [
@@ -29,9 +30,9 @@ def check_attention(query, key, value, mask, dropout_p=0.0):
         refuse(f"{sizes}: query and key are multiplied number by number, their last sizes must be equal.")
     if key.shape[-2] != value.shape[-2]:
         refuse(f"{sizes}: each key has a value, so they must be as many.")
-    if mask is not None and mask.dtype.kind != "b" and mask.dtype != query.dtype:
+    if mask is not None and mask.dtype.kind != "b" and mask.dtype not in (float32, query.dtype):
         refuse(f"the mask is of {mask.dtype}: it must be of bools (True: may be seen) or, to be added, of "
-               f"the query's {query.dtype}. Convert it: mask.bool().")
+               f"float32 or the query's {query.dtype}. Convert it: mask.bool().")
     if not 0 <= dropout_p <= 1:
         refuse(f"dropout_p={dropout_p}: a probability lies between 0 and 1.")
 

@@ -1,5 +1,5 @@
 # Generated from modules/03_layers/layers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 391e6180d76a2696c4e9571f62a98a8e6b24b44fd5190cd210611d09dcab2673  body sha256 bf6b1df084fc059571070ae6b9fdb5d3e46e0c3e691c0a41d1a6694cd3712f91  # noqa: E501
+# source sha256 82b998d80c89b026c5e85ffa28e10cccd9f7d0aec7037878de400e6cdd913338  body sha256 27e53757fc2b388a85640ff90b9a6cb3ac19e8d00c6b94c196b9a83a32e5eab8  # noqa: E501
 """nn.layers: built in module 03_layers."""
 
 import math
@@ -112,7 +112,7 @@ class Dropout(Module):
         """`input` with those elements dropped whose drawn number is below p; see the class."""
         if self.inplace and self.training:             # PyTorch's option, given:
             return input._take_over(Dropout(self.p)(input.clone()))    # `input` becomes the result
-        if not self.training:
+        if not self.training or self.p == 0:
             return input
         scale = 1 / (1 - self.p) if self.p < 1 else 0.0
         return scaled_mask(input, rand_like(input) >= self.p, scale)

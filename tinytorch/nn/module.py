@@ -1,5 +1,5 @@
 # Generated from modules/03_layers/layers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 391e6180d76a2696c4e9571f62a98a8e6b24b44fd5190cd210611d09dcab2673  body sha256 ca34b57065a6132b938493fe2c0db0f65d17f49af61217fb2224ceeecce9b32f  # noqa: E501
+# source sha256 82b998d80c89b026c5e85ffa28e10cccd9f7d0aec7037878de400e6cdd913338  body sha256 ca34b57065a6132b938493fe2c0db0f65d17f49af61217fb2224ceeecce9b32f  # noqa: E501
 """nn.module: built in module 03_layers."""
 
 from tinytorch.core.tensor import Tensor

@@ -1,8 +1,9 @@
 # Generated from modules/13_transformers/norm_functions_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 ef12e342e3c03d6c129a1df29d4caa7c710130d70592bda2a84ccfe17a3f19cb  body sha256 5618d97224215905b19c95ea2740ec87f25e8838aedd4c1aa30b26977df713ea  # noqa: E501
+# source sha256 9821d68743d14b48e4950037e4e806a495199465d66a0a6311201d785a58d485  body sha256 74bc60a6917ba98aebe51f4568b00aa17e136b8bed9e29808fded1db065d72fc  # noqa: E501
 """nn.norm_functions: built in module 13_transformers."""
 
 from tinytorch.nn import normalization
+from tinytorch.nn import rms_norm as rms
 from tinytorch.nn.norm_parts import over_last
 
 __all__ = ["layer_norm", "rms_norm", "several"]
@@ -32,5 +33,5 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     eps: added to the mean square; None is the dtype's own (of float16, float32's). Errors as of layer_norm,
     but a weight may be of another dtype. Zhang and Sennrich, arXiv:1910.07467.
     """
-    return over_last(normalization.rms_norm, input, several("rms_norm", normalized_shape), (weight,), eps,
+    return over_last(rms.rms_norm, input, several("rms_norm", normalized_shape), (weight,), eps,
                      mixed=True)

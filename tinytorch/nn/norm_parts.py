@@ -1,18 +1,21 @@
 # Generated from modules/13_transformers/norm_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 f4fde11e7bd8a6cedebea78639a5c16cbd773197fd7b3e90fe80a7075069211a  body sha256 8b792193b69a32d8767fe746878c3692989c0853bdd26a6da5d6b3ea82f62a7d  # noqa: E501
+# source sha256 15eec2351acd402ff932389eec21255dcf668752686c477f81d2a032fff6528a  body sha256 06cdeee0f45b2ff73edd41b92bb6403e1bb89ffb7f8525f8501f6aaf646e943a  # noqa: E501
 """nn.norm_parts: built in module 13_transformers."""
 
 import math
 from numbers import Integral
 
+import numpy as np
+
 from tinytorch.core.creation import empty
 from tinytorch.core.dtypes import float16, float32
+from tinytorch.core.rules import as_rows
 from tinytorch.nn.floats import refuse_integers
 from tinytorch.nn.initializers import ones_, zeros_
 from tinytorch.nn.module import Module
 from tinytorch.nn.parameter import Parameter
 
-__all__ = ["NormLayer", "over_last", "sizes"]
+__all__ = ["NormLayer", "over_last", "sizes", "slope_of_weight", "slope_of_x"]
 
 
 def sizes(normalized_shape):
@@ -47,6 +50,20 @@ def over_last(f, x, normalized_shape, params, eps, mixed=False):
     params = [None if p is None else p.to(wide).reshape(-1) for p in params]
     out = f(x.to(wide).reshape(*x.shape[:x.ndim - len(shape)], math.prod(shape)), *params, eps)
     return out.reshape(x.shape).to(x.dtype)
+
+
+def slope_of_x(h, normal, scale):
+    """scale (h - mean(h) - normal mean(h normal)): the gradient of x (..., d) from that of normal, h."""
+    along = np.einsum("...d,...d->...", h, normal)[..., None] / normal.shape[-1]
+    slope = h - h.mean(-1, keepdims=True)
+    slope -= normal * along                            # in place: this array is ours
+    slope *= scale
+    return slope
+
+
+def slope_of_weight(g, normal):
+    """The gradient of the weight (d,): g times normal, summed over all vectors."""
+    return np.einsum("nd,nd->d", as_rows(g), as_rows(normal))
 
 
 class NormLayer(Module):

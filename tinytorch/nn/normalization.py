@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 05fdc8330da0c9077e7b24fab84611248d7509312f73cb6cdee925ce10215bff  body sha256 b55ab8dd4110a8dcf590f72d5f2f87a4b26a4b68bb5c07cf5706bb006d1537a2  # noqa: E501
+# source sha256 b3249366fa04eee65e24d88f0057197b8260521a71bdc081a4dd7822088afd37  body sha256 dd09b78d6c607a63e248e3faf65634a46b6a0eec0fb2362a8ec464d81f456fd1  # noqa: E501
 """nn.normalization: built in module 13_transformers."""
 
 import numpy as np
@@ -7,9 +7,9 @@ import numpy as np
 from tinytorch.core.autograd import composite, vjp
 from tinytorch.core.op import op
 from tinytorch.nn.floats import floats_only
-from tinytorch.nn.norm_parts import NormLayer, over_last
+from tinytorch.nn.norm_parts import NormLayer, over_last, slope_of_weight, slope_of_x
 
-__all__ = ["LayerNorm", "RMSNorm", "layer_norm", "rms_norm"]
+__all__ = ["LayerNorm", "layer_norm"]
 
 
 @op(keeps=True)
@@ -34,10 +34,8 @@ def _(kept, x, weight=None, bias=None, eps=1e-5):
     out, normal, scale = kept
 
     def pull(g):
-        def to_x():
-            h = g if weight is None else g * weight
-            return scale * (h - h.mean(-1, keepdims=True) - normal * (h * normal).mean(-1, keepdims=True))
-        return to_x, None if weight is None else lambda: g * normal, g
+        def to_x(): return slope_of_x(g if weight is None else g * weight, normal, scale)
+        return to_x, None if weight is None else lambda: slope_of_weight(g, normal), g
 
     return pull
 
@@ -60,43 +58,3 @@ class LayerNorm(NormLayer):
         return over_last(layer_norm, x, self.normalized_shape, (self.weight, self.bias), self.eps)
 
     def extra_repr(self): return f"{super().extra_repr()}, bias={self.bias is not None}"
-
-
-@op(keeps=True)
-@floats_only
-def rms_norm(x, weight=None, eps=None):
-    """Each vector (..., d) of x by the root of its mean square; times weight (d,). arXiv:1910.07467.
-
-    eps: added to the mean square; if None, the dtype's own, the distance from 1 to the next number.
-    """
-    eps = float(np.finfo(x.dtype).eps) if eps is None else eps
-    scale = 1 / np.sqrt((x * x).mean(-1, keepdims=True) + eps)
-    normal = x * scale
-    return normal if weight is None else normal * weight, normal, scale
-
-
-@vjp(rms_norm)
-def _(kept, x, weight=None, eps=None):
-    out, normal, scale = kept
-
-    def pull(g):
-        def to_x():
-            h = g if weight is None else g * weight
-            return scale * (h - normal * (h * normal).mean(-1, keepdims=True))
-        return to_x, None if weight is None else lambda: g * normal
-
-    return pull
-
-
-@composite(rms_norm)
-def _(*inputs, **params): return rms_norm.forward(*inputs, **params)[0]
-
-
-class RMSNorm(NormLayer):
-    """Each vector by the root of its mean square, times `weight`, that is learned: no mean, no bias."""
-    def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None):
-        super().__init__(normalized_shape, eps, elementwise_affine, False, device, dtype)
-
-    def forward(self, x):
-        """x (..., d), normalised: the same shape. eps=None is the dtype's own."""
-        return over_last(rms_norm, x, self.normalized_shape, (self.weight,), self.eps, mixed=True)

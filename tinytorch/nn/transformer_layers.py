@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/torch_layers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 dd976ac7d4b075c518b2b200fc2479e8414ffbc5fd6ef3e933ca6808ea546312  body sha256 837ae0b905e10a6767ce3632891dc23cbb9860fadbeba46dc930ca01a5952452  # noqa: E501
+# source sha256 5039d414ff5aa323759235b3d7d73f66006eff416f5ed85293e0c749657d14f1  body sha256 8be5187aeb74f6c882cb8c4c0cb4f86b715a3ac63b589e575ed7e80cf323b9ae  # noqa: E501
 """nn.transformer_layers: built in module 13_transformers."""
 
 import math
@@ -120,7 +120,8 @@ class TransformerStack(Module):
 class TransformerEncoder(TransformerStack):
     """num_layers copies of `encoder_layer`, and behind them `norm`, if one is given.
 
-    enable_nested_tensor, mask_check: PyTorch's; there are no nested tensors here, and both do nothing.
+    enable_nested_tensor, mask_check: PyTorch's; there are no nested tensors here, and both do nothing. What
+    comes out where padding is, is of no use (PyTorch's is 0 there in evaluation).
     """
     def __init__(self, encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True):
         super().__init__(encoder_layer, num_layers, norm)

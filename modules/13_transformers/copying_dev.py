@@ -1,0 +1,113 @@
+# %% [markdown]
+# # Eight letters, said again
+#
+# Given code: nothing to solve here, and nothing of it is exported. What the lesson measures with: a model
+# that says letters again, and numbers that tell how alike vectors are and how large gradients.
+
+# %%
+import math
+
+import numpy as np
+from pictures_dev import draw_by_depth
+
+from tinytorch.core.autograd import no_grad
+from tinytorch.core.backend import manual_seed
+from tinytorch.core.creation import randint
+from tinytorch.nn.containers import ModuleList
+from tinytorch.nn.embedding_layers import Embedding
+from tinytorch.nn.layers import Linear
+from tinytorch.nn.losses import cross_entropy
+from tinytorch.nn.module import Module
+from tinytorch.optim.optimizers import Adam
+
+
+# %%
+class Copier(Module):
+    """Says of each of 8 letters which of 16 it is, (B, 8). norm: in front of the last matrix."""
+    def __init__(self, blocks, norm, d=32):
+        super().__init__()
+        self.words, self.places = Embedding(16, d), Embedding(8, d)
+        self.blocks, self.norm, self.head = ModuleList(blocks), norm, Linear(d, 16)
+
+    def vectors(self, ids):
+        """What goes into the first block, and what comes out of each, (B, 8, d)."""
+        found = [self.words(ids) + self.places.weight]
+        for block in self.blocks:
+            found.append(block(found[-1]))
+        return found
+
+    def loss(self, ids):
+        return cross_entropy(self.head(self.norm(self.vectors(ids)[-1])).flatten(0, 1), ids.flatten())
+
+
+def letters(): return randint(0, 16, (16, 8))
+
+
+def likeness(x):
+    """The mean cosine of two vectors at different places of x (B, T, d): 1 if all are alike."""
+    x = x.data / np.linalg.norm(x.data, axis=-1, keepdims=True)
+    t = x.shape[1]
+    return float((x @ x.swapaxes(1, 2)).sum((1, 2)).mean() - t) / (t * (t - 1))
+
+
+def by_depth(model):
+    """(likeness of the vectors behind each block, length of each block's gradient): two lists."""
+    ids = letters()
+    model.loss(ids).backward()
+    slopes = [math.sqrt(np.sum([np.sum(np.square(p.grad.data, dtype=float)) for p in block.parameters()
+                                if p.grad is not None])) for block in model.blocks]
+    return [likeness(x) for x in model.vectors(ids)[1:]], slopes
+
+
+# %%
+def train(make, lr, warm_up=1, steps=40):
+    """Train make(), a Copier, by Adam: (loss at the start, at the end, likeness at the top after one step).
+
+    warm_up: over so many steps the rate grows to lr.
+    """
+    manual_seed(0)
+    model, losses = make(), []
+    optimizer = Adam(model.parameters(), lr=lr)
+    for step in range(1, steps + 1):
+        optimizer.param_groups[0]["lr"] = lr * min(1, step / warm_up)
+        optimizer.zero_grad()
+        loss = model.loss(letters())
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+        if step == 1:
+            with no_grad():
+                alike = likeness(model.vectors(letters())[-1])
+    return losses[0], float(np.mean(losses[-5:])), alike
+
+
+# %%
+def who_moves(model, ids):
+    """A row for each place of ids (1, T) at which the token is changed: ■ where the result is another."""
+    rows = []
+    model.eval()
+    with no_grad():
+        before = model(ids).data
+        for j in range(ids.shape[1]):
+            other = ids.clone()
+            other[0, j] = (other[0, j] + 1) % 50
+            rows.append(" ".join(["■" if m else "." for m in (model(other).data != before).any(-1)[0]]))
+    return "\n".join(rows)
+
+
+def bars(numbers):
+    """Numbers from 0 to 1 as a row of small bars."""
+    return "".join(["▁▂▃▄▅▆▇█"[min(7, max(0, int(8 * x)))] for x in numbers])
+
+
+def show_by_depth(alike, slopes):
+    """Two pictures in a notebook, {name: a number for each block}; elsewhere a sentence that says so."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        return print("The pictures need matplotlib: pip install matplotlib")
+    if plt.get_backend().lower() == "agg":
+        return print("No window to draw in: open this file as a notebook to see the pictures.")
+    draw_by_depth(alike, "likeness of two tokens")
+    draw_by_depth(slopes, "length of the gradient", log=True)
+    plt.show()
