@@ -15,7 +15,7 @@ import time
 from importlib import import_module
 from pathlib import Path
 
-UNITS = {"s": 1, "ms": 1e3, "us": 1e6}
+UNITS = {"s": 1, "ms": 1e3, "us": 1e6, "MB": 1e-6}
 
 
 def seconds(f, prepare=None, count=1, least=0.25):
@@ -40,8 +40,11 @@ def child(file, library, threads, only):
     return json.loads(out.stdout)
 
 
-def main(file, measures, title, unit="ms"):
-    """Race what `measures(torch)` yields, (name, f, prepare, count) for each line, and print the table."""
+def main(file, measures, title, unit="ms", measure=seconds):
+    """Race what `measures(torch)` yields, (name, f, prepare, count) for each line, and print the table.
+
+    measure: what gives a number for f, prepare and count.
+    """
     parser = argparse.ArgumentParser(description=title)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threads", type=int, nargs="*", default=[1])
@@ -53,7 +56,7 @@ def main(file, measures, title, unit="ms"):
         torch = import_module(options.child)
         if options.child == "torch":
             torch.set_num_threads(options.threads[0])
-        print(json.dumps({name: seconds(*rest) for name, *rest in measures(torch) if options.only in name}))
+        print(json.dumps({name: measure(*rest) for name, *rest in measures(torch) if options.only in name}))
         return
     found = {}
     for threads in options.threads:

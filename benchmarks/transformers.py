@@ -1,18 +1,12 @@
-"""Transformers: TinyTorch beside PyTorch eager (see race.py), and the memory of their training steps.
+"""Transformers: TinyTorch beside PyTorch eager (see race.py).
 
     python benchmarks/transformers.py --threads 1 2 [--rounds 15] [--only GPT]
-    python benchmarks/transformers.py --memory
 
 Before the race both libraries get the same weights and must find the same loss and gradients (`check_equal`).
-
-Memory is what the system counts for a process (Linux), so that it holds for both libraries: a process of its
-own for each row makes a small step first, for what libraries load and set up at their first use; then it makes
-the model, notes its resident memory, resets the peak (/proc/self/clear_refs), makes three steps and takes the
-difference. Gradients and AdamW's averages are in it, parameters are not.
+The memory of the training steps: transformer_memory.py.
 """
 
 import sys
-from pathlib import Path
 
 import numpy as np
 import race
@@ -107,26 +101,6 @@ def measures(torch):
     yield "ViT-Tiny forward and backward, B 4", looking(torch)
 
 
-def of_process(what):
-    """A number of bytes that Linux knows of this process: VmRSS (resident now), VmHWM (at the peak)."""
-    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(what))
-
-
-def peak(sizes):
-    """A function of the library: the bytes that three training steps take above the parameters."""
-    def measured(torch):
-        train_step(torch, 65, 32, 1, 2, 16, 2)()
-        step = train_step(torch, *sizes)
-        Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
-        before = of_process("VmRSS")
-        for _ in range(3):
-            step()
-        return of_process("VmHWM") - before
-
-    return measured
-
-
 def check_equal(make, x, target):
     """The same weights in both libraries' models: AssertionError unless loss and gradients are the same."""
     import torch
@@ -147,3 +121,21 @@ def check_equal(make, x, target):
     for name, p in theirs.named_parameters():
         worst = (p.grad - wanted[name]).abs().max() / p.grad.abs().max()
         assert worst < 1e-5, f"{name}: the gradients differ by {worst:.1e} of the largest"
+
+
+def check_all():
+    """`check_equal` for small models of each kind, and for the first of the training steps."""
+    def ints(below, *shape): return np.random.default_rng(1).integers(1, below, shape).tolist()
+
+    vocab, *sizes, t, b = GPT_SIZES[SMALL]
+    check_equal(lambda torch: gpt(torch, vocab, *sizes, t), ints(vocab, b, t), ints(vocab, b, t))
+    check_equal(lambda torch: bert(torch, 100, 64, 2, 4, 16), ints(100, 2, 16), ints(64, 2, 16))
+    image = np.random.default_rng(1).standard_normal((2, 3, 64, 64), dtype="float32")
+    check_equal(lambda torch: vit(torch, 64, 16, 64, 2, 4), image, ints(1000, 2))
+    print("the same weights: the same losses and gradients to 1e-5 in both libraries")
+
+
+if __name__ == "__main__":
+    if "--child" not in sys.argv:
+        check_all()
+    race.main(__file__, measures, "transformers")

@@ -149,10 +149,13 @@ _ATANH_ERF = (1.41848921e-7, -5.66841415e-6, 8.76369250e-5, -6.19783510e-4, -1.9
 def _erf_float32(x):
     x = np.clip(x, -5, 5)
     z = x * x
-    p = _ATANH_ERF[0]
-    for c in _ATANH_ERF[1:]:
-        p = p * z + c
-    return np.tanh(x * p)
+    p = _ATANH_ERF[0] * z
+    for c in _ATANH_ERF[1:-1]:                         # in place: p is ours
+        p += c
+        p *= z
+    p += _ATANH_ERF[-1]
+    p *= x
+    return np.tanh(p)
 
 
 @op(method=True)

@@ -471,9 +471,9 @@ run_tests(TestSilu)
 #    & -0.1587 & 0.8413 & 1.9545 \end{matrix} $$
 #
 # erf, the error function, is an op of module 01. It is not cheap, and GPT-2 was trained with a substitute,
-# which PyTorch calls `approximate="tanh"`. With tanh(u) = 2σ(2u) - 1 it becomes
+# which PyTorch calls `approximate="tanh"`. (As tanh(u) = 2σ(2u) - 1, it is a sigmoid, too.)
 #
-# $$ \Phi(x) \approx \sigma(2u) \qquad u = \sqrt{\tfrac{2}{\pi}}\,(x + 0.044715\,x^3) $$
+# $$ \Phi(x) \approx \tfrac12\left(1 + \tanh u\right) = \sigma(2u) \qquad u = \sqrt{\tfrac{2}{\pi}}\,(x + 0.044715\,x^3) $$
 #
 # gelu(2) is 1.9545 with Φ and 1.9546 with this: close, but a model gives its own numbers only with the
 # one it was trained with. Write the cube as a product: `x**3` is a general power, and you will measure
@@ -502,7 +502,7 @@ def gelu(x, approximate="none"):
     if approximate == "none":
         gate = 0.5 * (1 + erf(x * math.sqrt(0.5)))
     elif approximate == "tanh":
-        gate = sigmoid(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x))
+        gate = 0.5 * (1 + tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
     else:
         raise RuntimeError(f"gelu: approximate={approximate!r} is not known; it can be 'none' or 'tanh'.")
     ### END SOLUTION

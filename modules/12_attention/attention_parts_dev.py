@@ -10,6 +10,8 @@
 # %%
 import math
 
+import numpy as np
+
 from tinytorch.core.creation import rand
 from tinytorch.core.dtypes import float32
 from tinytorch.core.ops import broadcast_shape
@@ -103,6 +105,8 @@ def attention_gradients(g, out, weights, query, key, value, scale, keep):
     scores = g @ value.swapaxes(-1, -2)
     if keep is not None:
         scores *= keep
-    scores -= (g * out).sum(-1, keepdims=True)
+    scores -= np.einsum("...d,...d->...", g, out)[..., None]
     scores *= weights
-    return (scores @ key) * scale, scores.swapaxes(-1, -2) @ (query * scale), scores
+    to_query = scores @ key
+    to_query *= scale
+    return to_query, scores.swapaxes(-1, -2) @ (query * scale), scores

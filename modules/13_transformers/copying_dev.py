@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 from pictures_dev import draw_by_depth
+from threadpoolctl import threadpool_limits
 
 from tinytorch.core.autograd import no_grad
 from tinytorch.core.backend import manual_seed
@@ -60,6 +61,10 @@ def by_depth(model):
 
 
 # %%
+one_thread = threadpool_limits.wrap(limits=1, user_api="blas")         # a second is a loss for small products
+
+
+@one_thread
 def train(make, lr, warm_up=1, steps=40):
     """Train make(), a Copier, by Adam: (loss at the start, at the end, likeness at the top after one step).
 

@@ -40,9 +40,10 @@ class TransformerDecoder(Module):
 
     def forward(self, x, memory, mask=None, memory_mask=None, cache=None, bias=None):
         """x (B, T, d_model), memory (B, S, d_model): as in TransformerDecoderBlock; gives (B, T, d_model)."""
-        for layer, block in enumerate(self.blocks):
-            x, _ = block(x, memory, mask, memory_mask, cache, layer, bias, need_weights=False)
-        return self.norm(x)
+        out = x
+        for i, each in enumerate(self.blocks):
+            out, _ = each(out, memory, mask, memory_mask, cache, i, bias, need_weights=False)
+        return self.norm(out)
 
 
 # %%

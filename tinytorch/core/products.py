@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/math_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 3be1213aaf2c7dfb90a03831459c9dd7a07c5295efe138d4d27a6cfa14ba3dac  body sha256 00d1504692b54803c2d3cac5245ed10f8650018ebec19b2ac1864057a8dd820b  # noqa: E501
+# source sha256 5646e7029989d49cbf80026a0c651468643a310fb27cd41c665074abf48765a1  body sha256 00d1504692b54803c2d3cac5245ed10f8650018ebec19b2ac1864057a8dd820b  # noqa: E501
 """core.products: built in module 01_tensor."""
 
 import math

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/math_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 3be1213aaf2c7dfb90a03831459c9dd7a07c5295efe138d4d27a6cfa14ba3dac  body sha256 88219aad66458c5c9abb6b0d528bccda8ce9e63c560cad6e93b39e992fb20359  # noqa: E501
+# source sha256 5646e7029989d49cbf80026a0c651468643a310fb27cd41c665074abf48765a1  body sha256 88219aad66458c5c9abb6b0d528bccda8ce9e63c560cad6e93b39e992fb20359  # noqa: E501
 """core.reductions: built in module 01_tensor."""
 
 import math

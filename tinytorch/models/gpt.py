@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 b3249366fa04eee65e24d88f0057197b8260521a71bdc081a4dd7822088afd37  body sha256 f2245cfb2372fa1121efaa8088cb8e0f72323a2e18d2d18989b1aa5ac02231a7  # noqa: E501
+# source sha256 cde033889788ae45ad8d7b6f6e5c1f421be8edbf7d309c47da49b5066f3ee867  body sha256 f2245cfb2372fa1121efaa8088cb8e0f72323a2e18d2d18989b1aa5ac02231a7  # noqa: E501
 """models.gpt: built in module 13_transformers."""
 
 import math

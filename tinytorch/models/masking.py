@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 b3249366fa04eee65e24d88f0057197b8260521a71bdc081a4dd7822088afd37  body sha256 a92d14d8d8d96fd516c8aef84919ea592cf957c67da2f05e153e4ce70ea1f23b  # noqa: E501
+# source sha256 cde033889788ae45ad8d7b6f6e5c1f421be8edbf7d309c47da49b5066f3ee867  body sha256 a92d14d8d8d96fd516c8aef84919ea592cf957c67da2f05e153e4ce70ea1f23b  # noqa: E501
 """models.masking: built in module 13_transformers."""
 
 from tinytorch.core.creation import rand, randint

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/seq2seq_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 2a32a41351d70db1348b5481fa30f8b0b6094d376b54797bd3c912730a6bee2d  body sha256 6879504ecebc30ccd5235b906932fa046214237dc37433da495a75a1e47cd52d  # noqa: E501
+# source sha256 fac43fae978152e7b08424a52f1cd77a851b296bb71a95af108cedb6a5d54e60  body sha256 b65846c7892f0c91724bf0ae42819ec6d3783a9c379b363dea84b9fc7ed6ed08  # noqa: E501
 """models.seq2seq: built in module 13_transformers."""
 
 import math
@@ -41,9 +41,10 @@ class TransformerDecoder(Module):
 
     def forward(self, x, memory, mask=None, memory_mask=None, cache=None, bias=None):
         """x (B, T, d_model), memory (B, S, d_model): as in TransformerDecoderBlock; gives (B, T, d_model)."""
-        for layer, block in enumerate(self.blocks):
-            x, _ = block(x, memory, mask, memory_mask, cache, layer, bias, need_weights=False)
-        return self.norm(x)
+        out = x
+        for i, each in enumerate(self.blocks):
+            out, _ = each(out, memory, mask, memory_mask, cache, i, bias, need_weights=False)
+        return self.norm(out)
 
 
 class SequenceEmbedding(Module):

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 b3249366fa04eee65e24d88f0057197b8260521a71bdc081a4dd7822088afd37  body sha256 95d7a16a397275d43b8e58fe965380ac9826ac0728cdcbdde810de48069d0003  # noqa: E501
+# source sha256 cde033889788ae45ad8d7b6f6e5c1f421be8edbf7d309c47da49b5066f3ee867  body sha256 b7350d91b07091e11818c57f1d88fd4a93d55442ba262403dd0d3569d0cfec99  # noqa: E501
 """models.transformer: built in module 13_transformers."""
 
 from tinytorch.models.block_parts import SwiGLU, activation_named, check_norm
@@ -95,9 +95,10 @@ class TransformerEncoder(Module):
 
     def forward(self, x, mask=None, bias=None):
         """x (B, T, d_model); mask and bias as in TransformerBlock, the same for each block."""
-        for block in self.blocks:
-            x = block(x, mask, bias=bias)
-        return self.norm(x)
+        out = x
+        for each in self.blocks:
+            out = each(out, mask, bias=bias)
+        return self.norm(out)
 
 
 class TransformerDecoderBlock(Module):

@@ -1,5 +1,5 @@
 # Generated from modules/02_activations/activations_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 c83dca3908014fa5ba8608ef7761b20e71cc5b029405b02fa253d58dd1a8915f  body sha256 1f8906b57e527f532c2696155979a64174aaab43a9b11808bd28fcae05bdbfb9  # noqa: E501
+# source sha256 27b3ec37c97ed580f357da4eeeaed2fc17e9f0ed6e3c46853f855155a8a0bdda  body sha256 362f5d3343955b144e462645241c2090374ec4d25a849137ced3f8e2ebfe6781  # noqa: E501
 """nn.activations: built in module 02_activations."""
 
 import math
@@ -100,7 +100,7 @@ def gelu(x, approximate="none"):
     if approximate == "none":
         gate = 0.5 * (1 + erf(x * math.sqrt(0.5)))
     elif approximate == "tanh":
-        gate = sigmoid(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x))
+        gate = 0.5 * (1 + tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
     else:
         raise RuntimeError(f"gelu: approximate={approximate!r} is not known; it can be 'none' or 'tanh'.")
     return x * gate, gate

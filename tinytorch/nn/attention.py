@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 966cd93e6b202e4e8a7eafe30f7385885e4e9629d655c36b819a11f094c7a093  body sha256 80ad803fae5b93bb689251bc16f7bf332d3bb08932a102eb4c4160993ecf6e34  # noqa: E501
+# source sha256 08f9b9c9c05d8a1cbb497ad15cfc98a9f7d7c1490cc18f83b1e5fded722f65d4  body sha256 a1fba716a2afac4fe72547d173936425a011d07293f0984b46a88708c55bcd2a  # noqa: E501
 """nn.attention: built in module 12_attention."""
 
 import numpy as np
@@ -75,10 +75,14 @@ def masked_softmax(scores, mask=None, dim=-1):
     """
     if not scores.size:
         return scores * 1
-    if mask is not None:
-        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
-    shares = scores - np.maximum(scores.max(dim, keepdims=True), np.finfo(scores.dtype).min)
-    np.exp(shares, out=shares)                         # in place from here on: this array is ours
+    if mask is None:
+        shares = scores.copy()
+    elif mask.dtype == bool:                           # np.where(mask, scores, -inf), in half the time
+        shares = np.fmin(scores, np.where(mask, np.inf, -np.inf).astype(scores.dtype))
+    else:
+        shares = scores + mask
+    shares -= np.maximum(shares.max(dim, keepdims=True), np.finfo(shares.dtype).min)
+    np.exp(shares, out=shares)                         # in place: this array is ours
     shares /= np.maximum(shares.sum(dim, keepdims=True), 1)
     return shares
 

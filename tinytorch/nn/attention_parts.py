@@ -1,8 +1,10 @@
 # Generated from modules/12_attention/attention_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 066e3f3b13a9126e5609724f44c0ec22009456cafa65af437095ba66ad80015d  body sha256 a7cd4d47a1c4c21cd116bc17d8ea648f7d282ed7e94af81651bdf52b25f283eb  # noqa: E501
+# source sha256 4b60ea328115ba9957914a93f384aa9f5ef8374bcefd5c7958099bb349c76878  body sha256 6ed1653b8b7a63568135736f2bcc422032d138e492110f08174dadfa647b4d8a  # noqa: E501
 """nn.attention_parts: built in module 12_attention."""
 
 import math
+
+import numpy as np
 
 from tinytorch.core.creation import rand
 from tinytorch.core.dtypes import float32
@@ -84,6 +86,8 @@ def attention_gradients(g, out, weights, query, key, value, scale, keep):
     scores = g @ value.swapaxes(-1, -2)
     if keep is not None:
         scores *= keep
-    scores -= (g * out).sum(-1, keepdims=True)
+    scores -= np.einsum("...d,...d->...", g, out)[..., None]
     scores *= weights
-    return (scores @ key) * scale, scores.swapaxes(-1, -2) @ (query * scale), scores
+    to_query = scores @ key
+    to_query *= scale
+    return to_query, scores.swapaxes(-1, -2) @ (query * scale), scores

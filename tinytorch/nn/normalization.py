@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 b3249366fa04eee65e24d88f0057197b8260521a71bdc081a4dd7822088afd37  body sha256 dd09b78d6c607a63e248e3faf65634a46b6a0eec0fb2362a8ec464d81f456fd1  # noqa: E501
+# source sha256 cde033889788ae45ad8d7b6f6e5c1f421be8edbf7d309c47da49b5066f3ee867  body sha256 dd09b78d6c607a63e248e3faf65634a46b6a0eec0fb2362a8ec464d81f456fd1  # noqa: E501
 """nn.normalization: built in module 13_transformers."""
 
 import numpy as np
