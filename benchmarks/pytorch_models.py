@@ -49,7 +49,8 @@ class GPT(nn.Module):
     def __init__(self, vocab, d, layers, heads, t):
         super().__init__()
         self.token_embedding, self.position_embedding = nn.Embedding(vocab, d), nn.Embedding(t, d)
-        self.blocks = nn.Sequential(*[Block(d, heads, causal=True, approximate="tanh") for _ in range(layers)])
+        self.blocks = nn.Sequential(*[Block(d, heads, causal=True, approximate="tanh")
+                                      for _ in range(layers)])
         self.norm, self.output_proj = nn.LayerNorm(d), nn.Linear(d, vocab, bias=False)
 
     def forward(self, ids):

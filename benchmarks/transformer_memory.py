@@ -4,8 +4,8 @@
 
 What the system counts for a process holds for both libraries. Each row has a process of its own. It makes a
 small step first, for what a library sets up at its first use, then the model; it notes its resident memory
-(VmRSS), sets the peak (VmHWM) back to it by /proc/self/clear_refs, makes three steps and takes the difference.
-Gradients and AdamW's averages are in it, parameters are not. A ratio above 1: ours takes less.
+(VmRSS), sets the peak (VmHWM) back to it by /proc/self/clear_refs, makes three steps, and takes the
+difference. Gradients and AdamW's averages are in it, parameters are not. A ratio above 1: ours takes less.
 """
 
 import os

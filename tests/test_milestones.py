@@ -33,7 +33,7 @@ def name(path): return path.name
 @pytest.mark.parametrize("script", SCRIPTS, ids=name)
 def test_a_milestone_is_one_screen_and_needs_only_tinytorch(script):
     text = script.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 90
+    assert len(text.splitlines()) <= 100
     imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.Import, ast.ImportFrom))]
     modules = [getattr(node, "module", alias.name) for node in imports for alias in node.names]
     assert {module.split(".")[0] for module in modules} - sys.stdlib_module_names == {"tinytorch"}

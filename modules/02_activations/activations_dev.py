@@ -473,7 +473,8 @@ run_tests(TestSilu)
 # erf, the error function, is an op of module 01. It is not cheap, and GPT-2 was trained with a substitute,
 # which PyTorch calls `approximate="tanh"`. (As tanh(u) = 2σ(2u) - 1, it is a sigmoid, too.)
 #
-# $$ \Phi(x) \approx \tfrac12\left(1 + \tanh u\right) = \sigma(2u) \qquad u = \sqrt{\tfrac{2}{\pi}}\,(x + 0.044715\,x^3) $$
+# $$ \Phi(x) \approx \tfrac12\left(1 + \tanh u\right) = \sigma(2u)
+#    \qquad u = \sqrt{\tfrac{2}{\pi}}\,(x + 0.044715\,x^3) $$
 #
 # gelu(2) is 1.9545 with Φ and 1.9546 with this: close, but a model gives its own numbers only with the
 # one it was trained with. Write the cube as a product: `x**3` is a general power, and you will measure

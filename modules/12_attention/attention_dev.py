@@ -26,6 +26,7 @@ from attention_parts_dev import (
     drawn_to_keep,
     grouped,
     merged_mask,
+    sentence_by_sentence,
     ungrouped,
 )
 from heads_dev import HeadsBase, sorted_out
@@ -600,6 +601,7 @@ def why_the_root():
 # %%
 #| export
 @op(keeps=True)
+@sentence_by_sentence
 def attention(query, key, value, mask=None, keep=None, scale=None):
     """For each query the mean of the values, by likeness of the keys: (output, weights).
 
@@ -622,17 +624,17 @@ def attention(query, key, value, mask=None, keep=None, scale=None):
 # %% [markdown]
 # The way back is given. With P = weights and S the scores: the gradient of V is Pᵀ g, that of P is g Vᵀ,
 # and softmax makes of it P * (g Vᵀ - r), with r the sum of P * (g Vᵀ) over a row. That goes to Q, times
-# K, and to K, times Q, both with 1/√d. And r is cheaper than it looks: it is the row of g times the row
-# of out.
+# K, and to K, times Q, both with 1/√d. (r is also the row of g times the row of out. That helps where P
+# is not kept, exercise 9; here it is, and out need not be.)
 
 # %%
 #| export
 @vjp(attention)
 def _(kept, query, key, value, mask=None, keep=None, scale=None):
-    out, weights = kept
+    weights = kept[1]
 
     def pull(g):
-        dq, dk, ds = attention_gradients(g, out, weights, query, key, value, scale, keep)
+        dq, dk, ds = attention_gradients(g, weights, query, key, value, scale, keep)
         return dq, dk, lambda: (weights if keep is None else keep * weights).swapaxes(-1, -2) @ g, ds, None
 
     return pull

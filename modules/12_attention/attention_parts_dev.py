@@ -8,6 +8,7 @@
 #| default_exp nn.attention_parts
 
 # %%
+import functools
 import math
 
 import numpy as np
@@ -93,19 +94,51 @@ def ungrouped(x):
 
 
 # %% [markdown]
-# The gradient, with out = W V, W = softmax(S), S = scale Q Kᵀ. Of V it is Wᵀ g, of W it is g Vᵀ; softmax
-# makes of that W * (g Vᵀ - r), where r is the sum of W * (g Vᵀ) over a row. But that sum is the row of g
-# times that of out, which has d numbers and not S.
+# The scores of many sentences are more than a processor's cache holds, and every step of the softmax reads and
+# writes them all. One sentence after the other they stay there; and what a step leaves over is small.
 
 # %%
 #| export
-def attention_gradients(g, out, weights, query, key, value, scale, keep):
+def sentence_by_sentence(forward, large=1 << 18):
+    """`forward` of an attention op: what has more scores than `large` goes one by one along the first axis.
+
+    forward(query, key, value, mask, keep, scale) gives (output, weights). Arrays of NumPy alone: others, and
+    tensors, go as they are.
+    """
+    @functools.wraps(forward)
+    def one_by_one(query, key, value, mask=None, keep=None, scale=None):
+        inputs, n = (query, key, value, mask, keep), len(query)
+        if (not isinstance(query, np.ndarray) or math.prod(query.shape[:-1]) * key.shape[-2] <= large
+                or query.ndim < 3 or any([x.ndim != query.ndim or len(x) != n for x in inputs[:3]])
+                or any([x.ndim > query.ndim for x in inputs[3:] if x is not None])):
+            return forward(*inputs, scale)
+
+        def part(x, i): return x if x is None or x.ndim < query.ndim else x[i if len(x) > 1 else 0]
+
+        made = []
+        for i in range(n):
+            results = forward(*[part(x, i) for x in inputs], scale)
+            made = made or [np.empty((n, *result.shape), result.dtype) for result in results]
+            for whole, result in zip(made, results):
+                whole[i] = result
+        return tuple(made)
+    return one_by_one
+
+
+# %% [markdown]
+# The gradient, with out = W V, W = softmax(S), S = scale Q Kᵀ. Of V it is Wᵀ g, of W it is g Vᵀ; softmax
+# makes of that W * (g Vᵀ - r), where r is the sum of W * (g Vᵀ) over a row. That sum is also the row of g
+# times that of out, which has d numbers and not S; but W is kept anyway, and so out need not be.
+
+# %%
+#| export
+def attention_gradients(g, weights, query, key, value, scale, keep):
     """(gradient of query, of key, of the scores), arrays, from that of the output, g (..., T, dv)."""
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = g @ value.swapaxes(-1, -2)
     if keep is not None:
         scores *= keep
-    scores -= np.einsum("...d,...d->...", g, out)[..., None]
+    scores -= np.einsum("...s,...s->...", scores, weights)[..., None]
     scores *= weights
     to_query = scores @ key
     to_query *= scale

@@ -137,11 +137,15 @@ def best_span(start, end, max_length=None, mask=None):
     """(first, last, score), (B,) each: the span with the highest start[first] + end[last], first <= last.
 
     start, end: (B, T) scores. max_length: at most so many tokens. mask: (B, T), True or 1 where an answer may
-    lie: not in the question, not in padding. ValueError if no place is left.
+    lie: not in the question, not in padding. ValueError if no place is left, or shapes differ.
 
     >>> best_span(Tensor([[0., 1., 3.]]), Tensor([[5., 2., 1.]]))
     (tensor([0]), tensor([0]), tensor([5.]))
     """
+    shapes = [x.shape for x in (start, end, mask) if x is not None]
+    if start.ndim != 2 or set(shapes) != {start.shape}:
+        raise ValueError(f"best_span: start, end and mask (if given) have the shapes "
+                         f"{', '.join(map(str, shapes))}. They must be one, (B, T).")
     t = start.shape[1]
     if max_length is not None and max_length < 1 or mask is not None and not (mask != 0).any(1).all():
         raise ValueError(f"best_span: max_length={max_length} must be at least 1, and the mask must have a "

@@ -10,6 +10,10 @@
 # %%
 from contextlib import contextmanager
 from math import inf
+from numbers import Integral
+
+import numpy as np
+from masking_parts_dev import is_any_of
 
 from tinytorch.core.autograd import no_grad
 from tinytorch.core.backend import Generator
@@ -27,19 +31,23 @@ from tinytorch.nn.packed import pad_sequence
 def check_task(start, max_new_tokens, num_beams=1, cache=None):
     """The lengths of the prompts `start`. ValueError unless one can write behind each.
 
-    They need a token at least, and one that the cache, if there is one, has not read.
+    They need a token at least, and one that the cache, if there is one, has not read. TypeError for texts.
     """
     try:
-        lengths = [len(row) for row in start]
+        rows = list(start)
+        lengths = [len(row) for row in rows]
     except TypeError:
         raise TypeError("generate: start_tokens must be a tensor (B, T), or a list of prompts. For a single "
                         "one: start_tokens.unsqueeze(0), or [prompt].") from None
+    if any([isinstance(row, str) for row in rows]):
+        raise TypeError("generate: start_tokens must be ids, and not text: [tokenizer.encode(text)].")
     if not lengths or not min(lengths):
         raise ValueError(f"generate: prompts of {lengths} tokens. Each needs one to start with, such as "
                          "[BOS] or a line's end.")
-    if max_new_tokens < 0 or num_beams < 1:
-        raise ValueError(f"generate: max_new_tokens={max_new_tokens}, num_beams={num_beams}. The first must "
-                         "be at least 0, the second at least 1.")
+    counts = (max_new_tokens, 0), (num_beams, 1)
+    if not all([isinstance(n, Integral) and n >= least for n, least in counts]):
+        raise ValueError(f"generate: max_new_tokens={max_new_tokens}, num_beams={num_beams}. Both are whole "
+                         "numbers, the first at least 0, the second at least 1.")
     if cache is not None and cache.length() >= min(lengths):
         raise ValueError(f"generate: the cache has read {cache.length()} tokens, and the shortest prompt has "
                          f"{min(lengths)}. It must go on where the cache ends; or give an empty cache.")
@@ -59,15 +67,20 @@ def evaluating(model):
             part.training = training
 
 
+def ends_of(eos):
+    """The ids that end a text, a list: of one, of several, or of None."""
+    return [] if eos is None else np.ravel(eos).tolist()
+
+
 class Writing:
     """Texts that grow token by token: `ids` (B, t) is what there is so far.
 
     start: (B, T) tokens, or a list of B prompts (lists or tensors) of any lengths. A row whose prompt is
-    longer than the shortest one reads on in it, whatever is appended, until it ends. eos: a row that has
-    written it is done, and filled up with it.
+    longer than the shortest one reads on in it, whatever is appended, until it ends. eos: an id, or several;
+    a row that has written one is done, and filled up with the first.
     """
     def __init__(self, start, max_new_tokens, eos=None, device=None):
-        self.eos, self.alike = eos, isinstance(start, Tensor)
+        self.ends, self.alike = ends_of(eos), isinstance(start, Tensor)
         rows = start if self.alike else [tensor(list(row), dtype=int64, device=device) for row in start]
         lengths = [len(row) for row in rows]
         longest = max(lengths)
@@ -80,7 +93,7 @@ class Writing:
     @property
     def finished(self):
         """No row is to grow any further."""
-        return self.ids.shape[1] >= self.total or self.eos is not None and bool(self.done.all())
+        return self.ids.shape[1] >= self.total or bool(self.ends) and bool(self.done.all())
 
     def turns(self):
         """A turn of a loop for each token to be written. RuntimeError after one that appended none."""
@@ -96,20 +109,20 @@ class Writing:
         reads = self.lengths > t
         if t < self.prompts.shape[1]:
             tokens = where(reads, self.prompts[:, t], tokens)
-        if self.eos is not None:
-            tokens = tokens.masked_fill(self.done, self.eos)
-            self.done = self.done | (tokens == self.eos) & ~reads
+        if self.ends:
+            tokens = tokens.masked_fill(self.done, self.ends[0])
+            self.done = self.done | is_any_of(tokens, self.ends) & ~reads
         self.ids = cat([self.ids, tokens.unsqueeze(1)], 1)
 
     def result(self):
-        """(B, T + new) if the prompts were a tensor; else a list of tensors, each up to its eos."""
+        """(B, T + new) if the prompts were a tensor; else a list of tensors, each up to its end."""
         if self.alike:
             return self.ids
         return [self._cut(row, n) for row, n in zip(self.ids, self.lengths.tolist())]
 
     def _cut(self, row, length):
         row = row[:length + self.max_new_tokens]
-        ends = [] if self.eos is None else (row[length:] == self.eos).nonzero().tolist()
+        ends = is_any_of(row[length:], self.ends).nonzero().tolist()
         return row[:length + ends[0][0] + 1] if ends else row
 
 
@@ -139,10 +152,11 @@ def beam_search(logits_of, start, max_new_tokens, num_beams, eos=None, length_pe
     """The likeliest continuation of each row that a search with num_beams finds: (B, T + new).
 
     logits_of: called with ids (B num_beams, t), gives the scores of the next token, (B num_beams, V). start:
-    (B, T). reorder: called with the index (B num_beams,) of the rows that go on, for a cache. Rows that end
-    earlier than the longest are filled up with eos.
+    (B, T). reorder: called with the index (B num_beams,) of the rows that go on, for a cache. eos: an id, or
+    several. Rows that end earlier than the longest are filled up with the first.
     """
     check_task(start, max_new_tokens, num_beams)
+    ends = ends_of(eos)
     if not max_new_tokens:
         return start
     b, k = len(start), num_beams
@@ -158,10 +172,10 @@ def beam_search(logits_of, start, max_new_tokens, num_beams, eos=None, length_pe
             alive = []
             for rank, (score, place) in enumerate(zip(some, at)):
                 beam, token = row * k + place // v, place % v
-                if token != eos:
+                if token not in ends:
                     alive.append((score, beam, token))
                 elif rank < k and not beams.closed:
-                    beams.add(score / n ** length_penalty, [*ids[beam].tolist(), eos])
+                    beams.add(score / n ** length_penalty, [*ids[beam].tolist(), token])
             kept += alive[:k]
             beams.close(some[0] / n ** length_penalty)
         scores = [score for score, _, _ in kept]
@@ -177,7 +191,7 @@ def beam_search(logits_of, start, max_new_tokens, num_beams, eos=None, length_pe
             rows[i // k].add(score / n ** length_penalty, ids[i].tolist())
     texts = [beams.found[0][1] for beams in rows]
     longest = max([len(t) for t in texts])
-    return tensor([t + [eos] * (longest - len(t)) for t in texts], device=ids.device)
+    return tensor([t + ends[:1] * (longest - len(t)) for t in texts], device=ids.device)
 
 
 # %% [markdown]

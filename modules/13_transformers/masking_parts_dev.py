@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Which words may be masked, and which may be drawn
+# # Which words may be masked, and which may be drawn; what a mask of padding must look like
 #
 # Given code: nothing to solve here.
 
@@ -18,8 +18,17 @@ def check_share(prob):
         raise ValueError(f"prob={prob}: the share of the tokens to choose lies between 0 and 1.")
 
 
+def check_padding(attention_mask, token_ids):
+    """RuntimeError unless attention_mask is None, or of the shape of token_ids, (B, T)."""
+    if attention_mask is not None and attention_mask.shape != token_ids.shape:
+        raise RuntimeError(f"attention_mask {attention_mask.shape} and token_ids {token_ids.shape}: both "
+                           "must be (B, T), a 1 in the mask for each word and a 0 for padding.")
+
+
 def ordinary_tokens(vocab_size, special_ids, device=None):
-    """All ids below vocab_size that are not special, (n,). ValueError if there are none."""
+    """All ids below vocab_size that are not special, (n,). ValueError if there are none, or one is None."""
+    if None in special_ids:
+        raise ValueError("mask_id or a special id is None: does the tokenizer have a [MASK]?")
     ids = [i for i in range(vocab_size) if i not in special_ids]
     if not ids:
         raise ValueError(f"of a vocabulary of {vocab_size} all are special: nothing is left to draw from.")

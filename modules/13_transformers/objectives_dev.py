@@ -29,14 +29,15 @@ from tinytorch.text.batching import fitted, pad_batch
 def next_token_pairs(token_ids, attention_mask=None):
     """(inputs, labels), (B, T - 1) each: at every place, the token that comes after it.
 
-    token_ids: (B, T), or (T,). attention_mask: the same shape, False or 0 for padding: its label is -100.
-    ValueError if T is below 2.
+    token_ids: (B, T), or (T,), also as lists. attention_mask: the same shape, False or 0 for padding: its
+    label is -100. ValueError if T is below 2.
 
     >>> inputs, labels = next_token_pairs(Tensor([[5, 6, 7, 0]]), Tensor([[1, 1, 1, 0]]))
     >>> inputs.tolist(), labels.tolist()
     ([[5, 6, 7]], [[6, 7, -100]])
     """
-    if token_ids.shape[-1] < 2:
+    token_ids = as_tensor(token_ids)
+    if token_ids.ndim == 0 or token_ids.shape[-1] < 2:
         raise ValueError(f"next_token_pairs: ids of shape {token_ids.shape}. A text needs at least 2 tokens: "
                          "one to read, one to guess.")
     labels = token_ids[..., 1:]
@@ -46,7 +47,13 @@ def next_token_pairs(token_ids, attention_mask=None):
 
 
 def token_loss(logits, labels):
-    """The mean cross-entropy of all places with a label: logits (B, T, V), labels (B, T), -100 for none."""
+    """The mean cross-entropy of all places with a label: logits (B, T, V), labels (B, T), -100 for none.
+
+    ValueError if the shapes do not fit.
+    """
+    if labels.shape != logits.shape[:-1]:
+        raise ValueError(f"token_loss: logits {logits.shape} and labels {labels.shape}. They must be "
+                         "(B, T, V) and (B, T), a label for each place.")
     return cross_entropy(logits.reshape(-1, logits.shape[-1]), labels.reshape(-1))
 
 

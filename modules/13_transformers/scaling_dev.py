@@ -224,16 +224,16 @@ def fit_power_law(x, y, offset=0.0):
     """The PowerLaw through the points (x, y): a line by least squares through log x and log(y - offset).
 
     offset: what y comes down to in the end; None to search for it between 0 and the least y. ValueError for
-    numbers that are not positive (y: above the offset), and for fewer points than the law has numbers.
+    numbers that are not positive (y: above the offset), and for fewer different x than the law has numbers.
 
     >>> print(fit_power_law([1e3, 1e4, 1e5], [3.0, 2.4, 1.92]))
     5.86 · N^-0.0969
     """
     x, y = np.asarray(x, float), np.asarray(y, float)
     needed, least = 3 if offset is None else 2, offset or 0.0
-    if x.shape != y.shape or x.ndim != 1 or len(x) < needed or not ((x > 0) & (y > least)).all():
+    if x.shape != y.shape or x.ndim != 1 or len(np.unique(x)) < needed or not ((x > 0) & (y > least)).all():
         raise ValueError(f"fit_power_law: x of shape {x.shape}, y of shape {y.shape}. It needs one row each, "
-                         f"of {needed} points or more, with x above 0 and y above {least:g}.")
+                         f"of {needed} different x or more, with x above 0 and y above {least:g}.")
     return line_through(x, y, offset) if offset is not None else best_line(x, y)
 
 

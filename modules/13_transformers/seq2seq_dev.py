@@ -102,7 +102,7 @@ class Seq2SeqTransformer(Module):
 
     def encode(self, source):
         """source (B, S) ids to vectors (B, S, d_model)."""
-        bias = None if self.encoder_bias is None else self.encoder_bias(source.shape[1])
+        bias = None if self.encoder_bias is None else self.encoder_bias(source.shape[-1])
         return self.encoder(self.source_embedding(source), self.source_mask(source), bias)
 
     def decode(self, target, memory, memory_mask=None, cache=None):
@@ -113,7 +113,7 @@ class Seq2SeqTransformer(Module):
         does not see it.
         """
         offset = 0 if cache is None else cache.length()
-        t = target.shape[1]
+        t = target.shape[-1]
         bias = None if self.decoder_bias is None else self.decoder_bias(t, offset + t)
         return self.decoder(self.target_embedding(target, offset), memory, None, memory_mask, cache, bias)
 
@@ -129,7 +129,8 @@ class Seq2SeqTransformer(Module):
         """A target for each source (B, S): (B, 1 + new) ids, from bos on, each up to its eos.
 
         temperature 0 takes the likeliest word at each step; num_beams > 1 searches (see `beam_search`);
-        otherwise it draws, as GPTDecoder.generate does. Rows that end early are filled up with eos.
+        otherwise it draws, as GPTDecoder.generate does. eos: an id, or several; rows that end early are
+        filled up with the first.
         """
         start = full((len(source), 1), bos, dtype=int64, device=source.device)
         check_task(start, max_new_tokens, num_beams, cache)

@@ -25,7 +25,7 @@ import math
 import numpy as np
 from block_parts_dev import SwiGLU, activation_named, check_norm, init_weights, position_layer, word_head
 from generation_dev import Writing, beams_of, check_room, evaluating, generator_of, unread
-from masking_parts_dev import check_share, is_any_of, ordinary_tokens
+from masking_parts_dev import check_padding, check_share, is_any_of, ordinary_tokens
 from norm_parts_dev import NormLayer, over_last, slope_of_weight, slope_of_x
 from vit_parts_dev import places_for
 
@@ -832,8 +832,8 @@ def next_token(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
 class GPTDecoder(Module):
     """A language model: at each place a score for each word that may come next. GPT-2's shape by default.
 
-    positions: "learned", "sinusoidal" or "rotary". tie_weights: the last matrix is the table of words.
-    block: options of TransformerBlock. Radford et al., "Language models are unsupervised multitask
+    positions: "learned", "sinusoidal", "rotary" or "none". tie_weights: the last matrix is the table of
+    words. block: options of TransformerBlock. Radford et al., "Language models are unsupervised multitask
     learners" (2019).
     """
     def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, max_len, dropout=0.1, *,
@@ -875,10 +875,10 @@ class GPTDecoder(Module):
         """start_tokens and up to max_new_tokens more, each drawn from the scores of the last place.
 
         start_tokens: (B, T) gives (B, T + new); a list of prompts of any lengths gives a list of tensors.
-        temperature 0 takes the likeliest. top_k, top_p: see `filter_logits`. eos: a row that wrote it is
-        filled up with it; all done, it ends. seed: what is drawn then depends on nothing else. num_beams: a
-        beam search in place of drawing. A text longer than max_len is read from its last max_len tokens,
-        without a cache; with one it is a ValueError.
+        temperature 0 takes the likeliest. top_k, top_p: see `filter_logits`. eos: an id, or several; a row
+        that wrote one is filled up with the first; all done, it ends. seed: what is drawn then depends on
+        nothing else. num_beams: a beam search in place of drawing. A text longer than max_len is read from
+        its last max_len tokens, without a cache; with one it is a ValueError.
         """
         check_room(self, start_tokens, max_new_tokens, num_beams, cache)
         if num_beams > 1:
@@ -1120,7 +1120,6 @@ def memory_against_depth_and_length():
 # things are kept: the weights of the heads, H T² (at T = 512 4.2 of the 6 MB or so of each further block),
 # and a dozen or two vectors of d for each place. Tiles (module 12) keep the second alone.
 
-
 # %% [markdown]
 # ## Exercise 8: words to guess
 #
@@ -1317,6 +1316,7 @@ class BERTEncoder(Module):
         attention_mask: (B, T), True or 1 for words, False or 0 for padding, at which nobody looks.
         token_types: (B, T), 0 for the first sentence, 1 for the second.
         """
+        check_padding(attention_mask, token_ids)
         ### BEGIN SOLUTION
         mask = None if attention_mask is None else combine_masks(padding=attention_mask != 0)
         x = self.embedding(token_ids, token_types)
@@ -1442,7 +1442,7 @@ def who_moves_when_a_token_changes():
 class TransformerDecoderBlock(Module):
     """Masked self-attention, attention to another sequence, feed-forward: a block that writes while it reads.
 
-    Options as in TransformerBlock. Called with x (B, T, d_model) and memory (B, S, d_model).
+    Called with x (B, T, d_model), memory (B, S, d_model). The options are those of TransformerBlock.
     """
     def __init__(self, d_model, num_heads, d_ff, dropout=0.1, *, norm="pre", activation="relu", eps=1e-5,
                  bias=True, norm_layer=LayerNorm):

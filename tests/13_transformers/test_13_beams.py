@@ -99,6 +99,13 @@ def test_an_end_outside_of_the_beams_does_not_count():
     assert len(found[0]) == 4 and found[1] == [1, 2]
 
 
+def test_several_ends():
+    """1 or 2 ends; whichever comes, what is behind is filled up with the first of them"""
+    chances = {(1,): [.01, .01, .98], (0,): [.01, .98, .01], (3,): [1., 0., 0.], None: [.5, .2, .3]}
+    out = beam_search(table(chances), torch.tensor([[1], [0], [3]]), 3, 2, eos=[1, 2], length_penalty=0.)
+    assert out.tolist()[:2] == [[1, 2, 1], [0, 1, 1]] and out.tolist()[2] == [3, 0, 2]
+
+
 def test_rows_that_end_early_are_filled_up():
     chances = {(1,): [.01, .01, .98], (0,): [.98, .01, .01], None: [.7, .2, .1]}
     out = beam_search(table(chances), torch.tensor([[1], [0]]), 3, 2, eos=2)

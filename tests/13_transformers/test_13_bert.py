@@ -202,6 +202,7 @@ def test_refused_calls():
             call()
     for call, says in [
             (lambda: model(IDS, torch.ones(2, 4)), r"4\D"), (lambda: model(IDS, torch.ones(3, 5)), r"3\D"),
+            (lambda: model(IDS, torch.ones(5)), r"attention_mask \(5,\) and token_ids \(2, 5\)"),
             (lambda: model(IDS, SEEN, TYPES[:, :2]), r"\(2, 2, 8\)"),
             (lambda: model(IDS, SEEN, torch.rand(2, 5)), "float32"),
             (lambda: model(torch.rand(2, 5)), "float32"),

@@ -211,6 +211,20 @@ def test_prompts_with_an_end():
         assert out.tolist() == filled([cut(row, 2, eos) for row in alike], eos)
 
 
+def test_several_ends():
+    """The first of any of them ends a text, as in the config of many a chat model; [3] is 3"""
+    model, n, ends = gpt(), 6, [6, 7]
+    for start in PROMPTS, torch.tensor([[1, 2], [5, 6], [3, 3], [8, 0]]):
+        want = [min([cut(greedy(model, p, n), len(p), eos) for eos in ends], key=len)
+                for p in (start if isinstance(start, list) else start.tolist())]
+        assert {row[-1] for row in want} >= set(ends)
+        out = model.generate(start, n, temperature=0, eos=ends)
+        assert [r.tolist() for r in out] == (want if start is PROMPTS else filled(want, ends[0]))
+    for beams in 1, 2:
+        one, same = [model.generate(start, n, eos=eos, num_beams=beams, seed=0) for eos in (3, [3])]
+        assert one.tolist() == same.tolist()
+
+
 def test_what_is_drawn_ends_too():
     """Behind the first eos there is nothing else, and the rows go on until all have it"""
     out = gpt(3).generate(torch.ones(50, 1).long(), 60, temperature=99.0, eos=2, seed=0).numpy()
@@ -283,6 +297,9 @@ def test_nothing_is_recorded_or_dropped():
     ([], {}, ValueError, "needs one to start"), ([[1], []], {}, ValueError, r"\[1, 0\].*needs one to start"),
     (torch.zeros(2, 0).long(), {}, ValueError, r"\[0, 0\]"), ([1, 2], {}, TypeError, "unsqueeze"),
     (torch.tensor([1, 2]), {}, TypeError, "unsqueeze"), ([[1]], dict(max_new_tokens=-1), ValueError, "=-1"),
+    (["ab", "c"], {}, TypeError, "encode"), ("abc", {}, TypeError, "encode"),
+    ([[1]], dict(max_new_tokens=None), ValueError, "=None"),
+    ([[1]], dict(max_new_tokens=2.5), ValueError, "=2.5"),
     ([[1]], dict(num_beams=0), ValueError, "num_beams=0"), ([[1]], dict(num_beams=-2), ValueError, "-2"),
     ([[1, V]], {}, IndexError, f"id {V} "), (torch.tensor([[-1]]), {}, IndexError, "id -1"),
     (torch.ones(1, 2), {}, RuntimeError, "float32")], ids=str)

@@ -153,3 +153,7 @@ def test_a_span_that_cannot_be():
     for longest, mask in (0, None), (None, torch.tensor([[1, 0, 0], [0, 0, 0]])):
         with pytest.raises(ValueError, match="best_span"):
             best_span(scores, scores, longest, mask)
+    for start, end, mask in ((scores[0], scores[0], None), (scores, scores[:, :2], None),
+                             (scores, scores, torch.ones(3))):
+        with pytest.raises(ValueError, match=r"best_span: .*They must be one, \(B, T\)"):
+            best_span(start, end, None, mask)

@@ -128,9 +128,11 @@ def test_the_generator_decides():
 
 
 def test_refused():
-    """A vocabulary of special tokens only, and percents for a share"""
+    """A vocabulary of special tokens only, a tokenizer without [MASK], and percents for a share"""
     with pytest.raises(ValueError, match="vocabulary of 3.*nothing is left"):
         mask_tokens(torch.ones(1, 2).long(), 2, 3, (0, 1))
+    with pytest.raises(ValueError, match="is None"):
+        mask_tokens(torch.ones(1, 2).long(), None, V, SPECIAL)
     for prob in 15, -.1, float("nan"):
         with pytest.raises(ValueError, match=f"prob={prob}.*between 0 and 1"):
             mask_tokens(torch.ones(1, 2).long(), MASK, V, SPECIAL, prob)

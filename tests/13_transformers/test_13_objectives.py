@@ -16,14 +16,16 @@ def seeded(seed=0): return torch.Generator().manual_seed(seed)
 # ---- the next token ----
 
 def test_each_place_asks_for_the_token_after_it():
-    """Padding is asked for nowhere; one row without a batch will do"""
+    """Padding is asked for nowhere; one row without a batch will do, and a list"""
     ids = torch.tensor([[5, 6, 7, 8], [9, 3, 0, 0]])
     inputs, labels = next_token_pairs(ids, ids != 0)
     assert inputs.tolist() == [[5, 6, 7], [9, 3, 0]]
     assert labels.tolist() == [[6, 7, 8], [3, -100, -100]]
-    assert [x.tolist() for x in next_token_pairs(ids[0])] == [[5, 6, 7], [6, 7, 8]]
-    with pytest.raises(ValueError, match=r"\(2, 1\).*at least 2"):
-        next_token_pairs(ids[:, :1])
+    for row in ids[0], ids[0].tolist():
+        assert [x.tolist() for x in next_token_pairs(row)] == [[5, 6, 7], [6, 7, 8]]
+    for few, shape in (ids[:, :1], r"\(2, 1\)"), (ids[0, 0], r"\(\)"):
+        with pytest.raises(ValueError, match=f"{shape}.*at least 2"):
+            next_token_pairs(few)
 
 
 def test_the_loss_of_tokens_is_the_mean_over_those_with_a_label():
@@ -33,6 +35,8 @@ def test_the_loss_of_tokens_is_the_mean_over_those_with_a_label():
     logp = F.log_softmax(scores, -1)
     want = -(logp[0, 0, 1] + logp[0, 2, 4] + logp[1, 2, 0]) / 3
     np.testing.assert_allclose(token_loss(scores, labels).item(), want.item(), rtol=1e-6)
+    with pytest.raises(ValueError, match="a label for each place"):
+        token_loss(scores, labels.T)                   # as many, and at other places
 
 
 # ---- the next sentence ----

@@ -184,7 +184,7 @@ def test_noise_is_seen_in_r2_and_hardly_in_the_prediction():
 
 @pytest.mark.parametrize("x, y, offset", [([1.0], [1.0], 0.0), ([1.0, 2.0], [1.0, 2.0], None),
                                           ([1.0, 0.0], [1.0, 2.0], 0.0), ([1.0, 2.0], [1.0, 0.5], 0.5),
-                                          ([1.0, 2.0], [1.0, 2.0, 3.0], 0.0)])
+                                          ([1.0, 2.0], [1.0, 2.0, 3.0], 0.0), ([2.0, 2.0], [1.0, 2.0], 0.0)])
 def test_points_without_a_law(x, y, offset):
     with pytest.raises(ValueError, match="fit_power_law: x of shape"):
         fit_power_law(x, y, offset)

@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from tinytorch.models import from_pretrained
+from tinytorch import tensor
+from tinytorch.models import from_pretrained, pretraining_loss, span_loss, token_loss
+from tinytorch.nn.functional import cross_entropy
 
 from .tiny import both, layers_of, run, same, saved, transformers
 
@@ -35,20 +37,29 @@ def test_each_layer_of_bert(options, tmp_path):
     same(run(ours, IDS), run(theirs, IDS).last_hidden_state)
 
 
-HEADS = {"BertForMaskedLM": ["logits"],
-         "BertForPreTraining": ["prediction_logits", "seq_relationship_logits"],
-         "BertForSequenceClassification": ["logits"], "BertForTokenClassification": ["logits"],
-         "BertForQuestionAnswering": ["start_logits", "end_logits"]}
+WORDS, TAGS, CLASSES = np.where(IDS > 4, IDS, -100), np.where(IDS > 2, IDS % 3, -100), np.array([2, 0])
+HEADS = {                                              # outputs' names there, labels, our loss
+    "MaskedLM": (("logits",), {"labels": WORDS}, token_loss),
+    "PreTraining": (("prediction_logits", "seq_relationship_logits"),
+                    {"labels": WORDS, "next_sentence_label": np.array([1, 0])}, pretraining_loss),
+    "SequenceClassification": (("logits",), {"labels": CLASSES}, cross_entropy),
+    "TokenClassification": (("logits",), {"labels": TAGS}, token_loss),
+    "QuestionAnswering": (("start_logits", "end_logits"), {"start_positions": np.array([1, 2]),
+                                                           "end_positions": np.array([3, 2])}, span_loss)}
 
 
 @pytest.mark.parametrize("kind", HEADS)
 def test_each_head_of_bert(kind, tmp_path):
+    """Scores and loss"""
+    outputs, labels, loss = HEADS[kind]
     options = {"num_labels": 3} if "Classification" in kind else {}
-    theirs, ours = both(bert(kind, **options), tmp_path)
-    expected, found = run(theirs, IDS, MASK, TYPES), run(ours, IDS, MASK, TYPES)
-    for name, scores in zip(HEADS[kind], found if isinstance(found, tuple) else (found,), strict=True):
+    theirs, ours = both(bert(f"BertFor{kind}", **options), tmp_path)
+    expected, found = run(theirs, IDS, MASK, TYPES, **labels), run(ours, IDS, MASK, TYPES)
+    for name, scores in zip(outputs, found if isinstance(found, tuple) else (found,), strict=True):
         same(scores, expected[name])
-    assert type(ours).__name__.lower() == kind.lower()
+    wanted = [tensor(x) for x in labels.values()]
+    same(loss(found, wanted if len(wanted) > 1 else wanted[0]), expected.loss)
+    assert type(ours).__name__ == f"BERTFor{kind}"
 
 
 def test_the_first_files_of_bert(tmp_path):

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/bert_heads_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 f4d3a36f7db3f1e475530dc571dd0f24349117852168df1c64ed3f3b8c4906d6  body sha256 a59b6f8cd7d4329c5d72d8d7e0222043bf6ae1a37f0ea6cc7f52c0863f92444d  # noqa: E501
+# source sha256 5590e863789e647078f08250986eae192f4315cd7dd40ff73912800abd8a2c68  body sha256 5e74eab3884f1f8d102d7d075a1b80887a0f22744f515ae50db9e696f22dc90e  # noqa: E501
 """models.bert_heads: built in module 13_transformers."""
 
 from tinytorch.core.creation import arange
@@ -113,11 +113,15 @@ def best_span(start, end, max_length=None, mask=None):
     """(first, last, score), (B,) each: the span with the highest start[first] + end[last], first <= last.
 
     start, end: (B, T) scores. max_length: at most so many tokens. mask: (B, T), True or 1 where an answer may
-    lie: not in the question, not in padding. ValueError if no place is left.
+    lie: not in the question, not in padding. ValueError if no place is left, or shapes differ.
 
     >>> best_span(Tensor([[0., 1., 3.]]), Tensor([[5., 2., 1.]]))
     (tensor([0]), tensor([0]), tensor([5.]))
     """
+    shapes = [x.shape for x in (start, end, mask) if x is not None]
+    if start.ndim != 2 or set(shapes) != {start.shape}:
+        raise ValueError(f"best_span: start, end and mask (if given) have the shapes "
+                         f"{', '.join(map(str, shapes))}. They must be one, (B, T).")
     t = start.shape[1]
     if max_length is not None and max_length < 1 or mask is not None and not (mask != 0).any(1).all():
         raise ValueError(f"best_span: max_length={max_length} must be at least 1, and the mask must have a "

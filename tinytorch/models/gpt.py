@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 cde033889788ae45ad8d7b6f6e5c1f421be8edbf7d309c47da49b5066f3ee867  body sha256 f2245cfb2372fa1121efaa8088cb8e0f72323a2e18d2d18989b1aa5ac02231a7  # noqa: E501
+# source sha256 112f84e8dc37027b4c0746c803bea252c27dfd6b517141d327154892b8740e0b  body sha256 e544f24ecf3c83cb714e1acf3020579ec8d462148c4432365642ef5d804dce7d  # noqa: E501
 """models.gpt: built in module 13_transformers."""
 
 import math
@@ -64,8 +64,8 @@ def next_token(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
 class GPTDecoder(Module):
     """A language model: at each place a score for each word that may come next. GPT-2's shape by default.
 
-    positions: "learned", "sinusoidal" or "rotary". tie_weights: the last matrix is the table of words.
-    block: options of TransformerBlock. Radford et al., "Language models are unsupervised multitask
+    positions: "learned", "sinusoidal", "rotary" or "none". tie_weights: the last matrix is the table of
+    words. block: options of TransformerBlock. Radford et al., "Language models are unsupervised multitask
     learners" (2019).
     """
     def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, max_len, dropout=0.1, *,
@@ -105,10 +105,10 @@ class GPTDecoder(Module):
         """start_tokens and up to max_new_tokens more, each drawn from the scores of the last place.
 
         start_tokens: (B, T) gives (B, T + new); a list of prompts of any lengths gives a list of tensors.
-        temperature 0 takes the likeliest. top_k, top_p: see `filter_logits`. eos: a row that wrote it is
-        filled up with it; all done, it ends. seed: what is drawn then depends on nothing else. num_beams: a
-        beam search in place of drawing. A text longer than max_len is read from its last max_len tokens,
-        without a cache; with one it is a ValueError.
+        temperature 0 takes the likeliest. top_k, top_p: see `filter_logits`. eos: an id, or several; a row
+        that wrote one is filled up with the first; all done, it ends. seed: what is drawn then depends on
+        nothing else. num_beams: a beam search in place of drawing. A text longer than max_len is read from
+        its last max_len tokens, without a cache; with one it is a ValueError.
         """
         check_room(self, start_tokens, max_new_tokens, num_beams, cache)
         if num_beams > 1:

@@ -1,10 +1,10 @@
 # Generated from modules/13_transformers/masking_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 3798a8445cf40011a82c4a845d5d1295607b691f0be2f2756ca2fc1a68128259  body sha256 4307fb42eae46856bf8bd8ed4298c1cc24073e6196c502d86a3b447b2029ec75  # noqa: E501
+# source sha256 92adc55c0d32fe76d3589585e63969a377540e1670f9cf52dcbde5dbe5e45bcc  body sha256 1d99e65725c1b73fe827161124cd72f848b5f297dcd10a0166cd5ce5dd8228b1  # noqa: E501
 """models.masking_parts: built in module 13_transformers."""
 
 from tinytorch.core.creation import tensor
 
-__all__ = ["check_share", "is_any_of", "ordinary_tokens"]
+__all__ = ["check_padding", "check_share", "is_any_of", "ordinary_tokens"]
 
 
 def check_share(prob):
@@ -13,8 +13,17 @@ def check_share(prob):
         raise ValueError(f"prob={prob}: the share of the tokens to choose lies between 0 and 1.")
 
 
+def check_padding(attention_mask, token_ids):
+    """RuntimeError unless attention_mask is None, or of the shape of token_ids, (B, T)."""
+    if attention_mask is not None and attention_mask.shape != token_ids.shape:
+        raise RuntimeError(f"attention_mask {attention_mask.shape} and token_ids {token_ids.shape}: both "
+                           "must be (B, T), a 1 in the mask for each word and a 0 for padding.")
+
+
 def ordinary_tokens(vocab_size, special_ids, device=None):
-    """All ids below vocab_size that are not special, (n,). ValueError if there are none."""
+    """All ids below vocab_size that are not special, (n,). ValueError if there are none, or one is None."""
+    if None in special_ids:
+        raise ValueError("mask_id or a special id is None: does the tokenizer have a [MASK]?")
     ids = [i for i in range(vocab_size) if i not in special_ids]
     if not ids:
         raise ValueError(f"of a vocabulary of {vocab_size} all are special: nothing is left to draw from.")

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/objectives_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 3412168995f952e0971088725198987f18ae1866508c58a4c8edaf0535f109e6  body sha256 17e97e4282593e3dd5aaef5986e657be9b624fe57fb758950e71e870533e1216  # noqa: E501
+# source sha256 8f4d7876c56f4a67f30810c483b08bcdc389a85f6c667da8d7a91bbfe00ebc59  body sha256 0bd11624cf0895a61c0dd8dd0156d172deb32e9313763b5820bd7355f64a862c  # noqa: E501
 """models.objectives: built in module 13_transformers."""
 
 import re
@@ -19,14 +19,15 @@ __all__ = [
 def next_token_pairs(token_ids, attention_mask=None):
     """(inputs, labels), (B, T - 1) each: at every place, the token that comes after it.
 
-    token_ids: (B, T), or (T,). attention_mask: the same shape, False or 0 for padding: its label is -100.
-    ValueError if T is below 2.
+    token_ids: (B, T), or (T,), also as lists. attention_mask: the same shape, False or 0 for padding: its
+    label is -100. ValueError if T is below 2.
 
     >>> inputs, labels = next_token_pairs(Tensor([[5, 6, 7, 0]]), Tensor([[1, 1, 1, 0]]))
     >>> inputs.tolist(), labels.tolist()
     ([[5, 6, 7]], [[6, 7, -100]])
     """
-    if token_ids.shape[-1] < 2:
+    token_ids = as_tensor(token_ids)
+    if token_ids.ndim == 0 or token_ids.shape[-1] < 2:
         raise ValueError(f"next_token_pairs: ids of shape {token_ids.shape}. A text needs at least 2 tokens: "
                          "one to read, one to guess.")
     labels = token_ids[..., 1:]
@@ -36,7 +37,13 @@ def next_token_pairs(token_ids, attention_mask=None):
 
 
 def token_loss(logits, labels):
-    """The mean cross-entropy of all places with a label: logits (B, T, V), labels (B, T), -100 for none."""
+    """The mean cross-entropy of all places with a label: logits (B, T, V), labels (B, T), -100 for none.
+
+    ValueError if the shapes do not fit.
+    """
+    if labels.shape != logits.shape[:-1]:
+        raise ValueError(f"token_loss: logits {logits.shape} and labels {labels.shape}. They must be "
+                         "(B, T, V) and (B, T), a label for each place.")
     return cross_entropy(logits.reshape(-1, logits.shape[-1]), labels.reshape(-1))
 
 

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/scaling_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 a4233aeeb71ba941d1b9b9490c5269be57e481591f7b4e88cef73ed53f408ab0  body sha256 a71b9b60b0d5b4a51b413e78e541371cc846a6d65c6a7c4d619e59af44fb5f66  # noqa: E501
+# source sha256 4fc79044f85d84ad52277c6c90478943d29c0aa3a2413ac7a6e0368a57740714  body sha256 be1b48d1fa19ae1159fade590bbf1a9fa115b159378c3f5375525cb7904e596a  # noqa: E501
 """models.scaling: built in module 13_transformers."""
 
 import math
@@ -184,16 +184,16 @@ def fit_power_law(x, y, offset=0.0):
     """The PowerLaw through the points (x, y): a line by least squares through log x and log(y - offset).
 
     offset: what y comes down to in the end; None to search for it between 0 and the least y. ValueError for
-    numbers that are not positive (y: above the offset), and for fewer points than the law has numbers.
+    numbers that are not positive (y: above the offset), and for fewer different x than the law has numbers.
 
     >>> print(fit_power_law([1e3, 1e4, 1e5], [3.0, 2.4, 1.92]))
     5.86 · N^-0.0969
     """
     x, y = np.asarray(x, float), np.asarray(y, float)
     needed, least = 3 if offset is None else 2, offset or 0.0
-    if x.shape != y.shape or x.ndim != 1 or len(x) < needed or not ((x > 0) & (y > least)).all():
+    if x.shape != y.shape or x.ndim != 1 or len(np.unique(x)) < needed or not ((x > 0) & (y > least)).all():
         raise ValueError(f"fit_power_law: x of shape {x.shape}, y of shape {y.shape}. It needs one row each, "
-                         f"of {needed} points or more, with x above 0 and y above {least:g}.")
+                         f"of {needed} different x or more, with x above 0 and y above {least:g}.")
     return line_through(x, y, offset) if offset is not None else best_line(x, y)
 
 

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/seq2seq_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 fac43fae978152e7b08424a52f1cd77a851b296bb71a95af108cedb6a5d54e60  body sha256 b65846c7892f0c91724bf0ae42819ec6d3783a9c379b363dea84b9fc7ed6ed08  # noqa: E501
+# source sha256 8a0d91197d2a6d0cba339e77d5d02a235d7af02ebe67ed786ccfc405162e02f3  body sha256 7455cfc7d3e097dadd6b31b800e7c34b034801708aeaf97b0fefa207b560318f  # noqa: E501
 """models.seq2seq: built in module 13_transformers."""
 
 import math
@@ -101,7 +101,7 @@ class Seq2SeqTransformer(Module):
 
     def encode(self, source):
         """source (B, S) ids to vectors (B, S, d_model)."""
-        bias = None if self.encoder_bias is None else self.encoder_bias(source.shape[1])
+        bias = None if self.encoder_bias is None else self.encoder_bias(source.shape[-1])
         return self.encoder(self.source_embedding(source), self.source_mask(source), bias)
 
     def decode(self, target, memory, memory_mask=None, cache=None):
@@ -112,7 +112,7 @@ class Seq2SeqTransformer(Module):
         does not see it.
         """
         offset = 0 if cache is None else cache.length()
-        t = target.shape[1]
+        t = target.shape[-1]
         bias = None if self.decoder_bias is None else self.decoder_bias(t, offset + t)
         return self.decoder(self.target_embedding(target, offset), memory, None, memory_mask, cache, bias)
 
@@ -128,7 +128,8 @@ class Seq2SeqTransformer(Module):
         """A target for each source (B, S): (B, 1 + new) ids, from bos on, each up to its eos.
 
         temperature 0 takes the likeliest word at each step; num_beams > 1 searches (see `beam_search`);
-        otherwise it draws, as GPTDecoder.generate does. Rows that end early are filled up with eos.
+        otherwise it draws, as GPTDecoder.generate does. eos: an id, or several; rows that end early are
+        filled up with the first.
         """
         start = full((len(source), 1), bos, dtype=int64, device=source.device)
         check_task(start, max_new_tokens, num_beams, cache)

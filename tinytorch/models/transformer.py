@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 cde033889788ae45ad8d7b6f6e5c1f421be8edbf7d309c47da49b5066f3ee867  body sha256 b7350d91b07091e11818c57f1d88fd4a93d55442ba262403dd0d3569d0cfec99  # noqa: E501
+# source sha256 112f84e8dc37027b4c0746c803bea252c27dfd6b517141d327154892b8740e0b  body sha256 f4b8918724999f70c98fb85885c1fc4c81b106e3291eba55ec65879145a1a7f7  # noqa: E501
 """models.transformer: built in module 13_transformers."""
 
 from tinytorch.models.block_parts import SwiGLU, activation_named, check_norm
@@ -104,7 +104,7 @@ class TransformerEncoder(Module):
 class TransformerDecoderBlock(Module):
     """Masked self-attention, attention to another sequence, feed-forward: a block that writes while it reads.
 
-    Options as in TransformerBlock. Called with x (B, T, d_model) and memory (B, S, d_model).
+    Called with x (B, T, d_model), memory (B, S, d_model). The options are those of TransformerBlock.
     """
     def __init__(self, d_model, num_heads, d_ff, dropout=0.1, *, norm="pre", activation="relu", eps=1e-5,
                  bias=True, norm_layer=LayerNorm):

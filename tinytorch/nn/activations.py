@@ -1,5 +1,5 @@
 # Generated from modules/02_activations/activations_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 27b3ec37c97ed580f357da4eeeaed2fc17e9f0ed6e3c46853f855155a8a0bdda  body sha256 362f5d3343955b144e462645241c2090374ec4d25a849137ced3f8e2ebfe6781  # noqa: E501
+# source sha256 78736fa242cd99fa36f41a04e3cba8dfe0e4ce8b10114fff93b297975aeb381e  body sha256 362f5d3343955b144e462645241c2090374ec4d25a849137ced3f8e2ebfe6781  # noqa: E501
 """nn.activations: built in module 02_activations."""
 
 import math

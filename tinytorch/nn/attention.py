@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 08f9b9c9c05d8a1cbb497ad15cfc98a9f7d7c1490cc18f83b1e5fded722f65d4  body sha256 a1fba716a2afac4fe72547d173936425a011d07293f0984b46a88708c55bcd2a  # noqa: E501
+# source sha256 8aaeb1e756a57d00d00e92560e9f1816d095d72cd1a1de921910c3c40d1c61ca  body sha256 d10156156c1d3cad3ec3f3f24f2352b20ffef791ecaddca6b2eb97d737161244  # noqa: E501
 """nn.attention: built in module 12_attention."""
 
 import numpy as np
@@ -14,6 +14,7 @@ from tinytorch.nn.attention_parts import (
     drawn_to_keep,
     grouped,
     merged_mask,
+    sentence_by_sentence,
     ungrouped,
 )
 from tinytorch.nn.floats import floats_only
@@ -96,6 +97,7 @@ def _(out, scores, mask=None, dim=-1):
 
 
 @op(keeps=True)
+@sentence_by_sentence
 def attention(query, key, value, mask=None, keep=None, scale=None):
     """For each query the mean of the values, by likeness of the keys: (output, weights).
 
@@ -115,10 +117,10 @@ def attention(query, key, value, mask=None, keep=None, scale=None):
 
 @vjp(attention)
 def _(kept, query, key, value, mask=None, keep=None, scale=None):
-    out, weights = kept
+    weights = kept[1]
 
     def pull(g):
-        dq, dk, ds = attention_gradients(g, out, weights, query, key, value, scale, keep)
+        dq, dk, ds = attention_gradients(g, weights, query, key, value, scale, keep)
         return dq, dk, lambda: (weights if keep is None else keep * weights).swapaxes(-1, -2) @ g, ds, None
 
     return pull

@@ -1,7 +1,8 @@
 # Generated from modules/12_attention/attention_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 4b60ea328115ba9957914a93f384aa9f5ef8374bcefd5c7958099bb349c76878  body sha256 6ed1653b8b7a63568135736f2bcc422032d138e492110f08174dadfa647b4d8a  # noqa: E501
+# source sha256 609a9b1d8fdee22f87c4dd20176d9a1383794de4a4a6b8495cf9ae21a7099e9f  body sha256 057aff4ddac91b92bdcb0599342325d8d7bd0974b5bae0d90cac0b02b4f4e3ef  # noqa: E501
 """nn.attention_parts: built in module 12_attention."""
 
+import functools
 import math
 
 import numpy as np
@@ -12,7 +13,7 @@ from tinytorch.core.ops import broadcast_shape
 
 __all__ = [
     "attention_gradients", "check_attention", "drawn_to_keep", "grouped", "merged_mask", "refuse",
-    "ungrouped",
+    "sentence_by_sentence", "ungrouped",
 ]
 
 
@@ -80,13 +81,39 @@ def ungrouped(x):
     return None if x is None else x.reshape(*x.shape[:-4], x.shape[-4] * x.shape[-3], *x.shape[-2:])
 
 
-def attention_gradients(g, out, weights, query, key, value, scale, keep):
+def sentence_by_sentence(forward, large=1 << 18):
+    """`forward` of an attention op: what has more scores than `large` goes one by one along the first axis.
+
+    forward(query, key, value, mask, keep, scale) gives (output, weights). Arrays of NumPy alone: others, and
+    tensors, go as they are.
+    """
+    @functools.wraps(forward)
+    def one_by_one(query, key, value, mask=None, keep=None, scale=None):
+        inputs, n = (query, key, value, mask, keep), len(query)
+        if (not isinstance(query, np.ndarray) or math.prod(query.shape[:-1]) * key.shape[-2] <= large
+                or query.ndim < 3 or any([x.ndim != query.ndim or len(x) != n for x in inputs[:3]])
+                or any([x.ndim > query.ndim for x in inputs[3:] if x is not None])):
+            return forward(*inputs, scale)
+
+        def part(x, i): return x if x is None or x.ndim < query.ndim else x[i if len(x) > 1 else 0]
+
+        made = []
+        for i in range(n):
+            results = forward(*[part(x, i) for x in inputs], scale)
+            made = made or [np.empty((n, *result.shape), result.dtype) for result in results]
+            for whole, result in zip(made, results):
+                whole[i] = result
+        return tuple(made)
+    return one_by_one
+
+
+def attention_gradients(g, weights, query, key, value, scale, keep):
     """(gradient of query, of key, of the scores), arrays, from that of the output, g (..., T, dv)."""
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = g @ value.swapaxes(-1, -2)
     if keep is not None:
         scores *= keep
-    scores -= np.einsum("...d,...d->...", g, out)[..., None]
+    scores -= np.einsum("...s,...s->...", scores, weights)[..., None]
     scores *= weights
     to_query = scores @ key
     to_query *= scale

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 cde033889788ae45ad8d7b6f6e5c1f421be8edbf7d309c47da49b5066f3ee867  body sha256 dd09b78d6c607a63e248e3faf65634a46b6a0eec0fb2362a8ec464d81f456fd1  # noqa: E501
+# source sha256 112f84e8dc37027b4c0746c803bea252c27dfd6b517141d327154892b8740e0b  body sha256 dd09b78d6c607a63e248e3faf65634a46b6a0eec0fb2362a8ec464d81f456fd1  # noqa: E501
 """nn.normalization: built in module 13_transformers."""
 
 import numpy as np
