@@ -49,7 +49,7 @@ print(f"\n{count_parameters(model):,} parameters, {trainer.steps * 16 * length:,
       f"{len(held_out):,} letters never seen: {loss:.3f} nats a letter")
 
 if args.picture and find_spec("matplotlib"):           # where the heads of the last block look
-    line, last, seen = "Make me a willow cabin at your gate,", model.blocks[-1], []
+    line, last, seen = "Make me a willow cabin", model.blocks[-1], []
     last.norm1.register_forward_hook(lambda module, inputs, output: seen.append(output))
     with torch.no_grad():
         model.eval()(torch.tensor([letters.encode(line)]))

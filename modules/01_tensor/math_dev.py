@@ -121,13 +121,14 @@ def in_pieces(forward, size=1 << 15):
     """`forward` for functions of each number alone: what it makes of large arrays is made piece by piece.
 
     forward(x, *others): takes arrays of one shape, then what else it likes; gives such an array, or several.
+    into: a contiguous array, which may be one of the inputs, that a large result is written to.
     """
     @functools.wraps(forward)
-    def pieced(x, *others, **params):
+    def pieced(x, *others, into=None, **params):
         if not isinstance(x, np.ndarray) or x.size <= size:
             return forward(x, *others, **params)
-        flat = [other.reshape(-1) if isinstance(other, np.ndarray) else other for other in (x, *others)]
-        made = []
+        flat = [a.reshape(-1) if isinstance(a, np.ndarray) else a for a in (x, *others)]
+        made = [] if into is None else [into.reshape(-1)]
         for start in range(0, x.size, size):
             piece = slice(start, start + size)
             results = forward(*[a[piece] if isinstance(a, np.ndarray) else a for a in flat], **params)

@@ -88,7 +88,7 @@ def _(out, x):
 # %% [markdown]
 # gelu's slope is gate + x gate'. With Φ for the gate, gate' is the normal density; with σ(2u) it is
 # σ(2u) (1 - σ(2u)) (2u)'. The gate was kept by the forward, so there is no second erf. The slope
-# itself is kept in its place: one array, and the way back is one product.
+# itself is kept in its place, and written over it: one array, and the way back is one product.
 
 # %%
 #| export
@@ -114,7 +114,7 @@ def gelu_slope(x, gate, approximate):
 
 @vjp(gelu)
 def _(kept, x, approximate="none"):
-    slope = gelu_slope(x, kept[1], approximate)
+    slope = gelu_slope.forward(x, kept[1], approximate, into=kept[1])
     return lambda g: (g * slope,)
 @composite(gelu)
 def _(x, approximate="none"):

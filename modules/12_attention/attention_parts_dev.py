@@ -94,8 +94,8 @@ def ungrouped(x):
 
 
 # %% [markdown]
-# The scores of many sentences are more than a processor's cache holds, and every step of the softmax reads and
-# writes them all. One sentence after the other they stay there; and what a step leaves over is small.
+# The scores of many sentences are more than a processor's cache holds, and every step of the softmax reads
+# and writes them all. One sentence after the other they stay there; and what a step leaves over is small.
 
 # %%
 #| export
@@ -107,13 +107,14 @@ def sentence_by_sentence(forward, large=1 << 18):
     """
     @functools.wraps(forward)
     def one_by_one(query, key, value, mask=None, keep=None, scale=None):
-        inputs, n = (query, key, value, mask, keep), len(query)
+        inputs, n, ndim = (query, key, value, mask, keep), len(query), query.ndim
         if (not isinstance(query, np.ndarray) or math.prod(query.shape[:-1]) * key.shape[-2] <= large
-                or query.ndim < 3 or any([x.ndim != query.ndim or len(x) != n for x in inputs[:3]])
-                or any([x.ndim > query.ndim for x in inputs[3:] if x is not None])):
+                or ndim < 3 or any([x.ndim != ndim or len(x) != n for x in inputs[:3]])
+                or any([x.ndim >= ndim and (x.ndim > ndim or len(x) not in (1, n))
+                        for x in inputs[3:] if x is not None])):
             return forward(*inputs, scale)
 
-        def part(x, i): return x if x is None or x.ndim < query.ndim else x[i if len(x) > 1 else 0]
+        def part(x, i): return x if x is None or x.ndim < ndim else x[i if len(x) > 1 else 0]
 
         made = []
         for i in range(n):

@@ -11,6 +11,7 @@
 import math
 
 from tinytorch.nn.activations import gelu, relu, silu
+from tinytorch.nn.attention import causal_mask
 from tinytorch.nn.embedding_layers import Embedding
 from tinytorch.nn.initializers import normal_, zeros_
 from tinytorch.nn.layers import Dropout, Linear
@@ -45,13 +46,18 @@ def check_norm(norm):
         raise ValueError(f"norm={norm!r}: it is 'pre' (before each sub-layer) or 'post' (after the sum).")
 
 
+def create_causal_mask(seq_len, device=None):
+    """(seq_len, seq_len) bools: place i may look at the places up to i."""
+    return causal_mask(seq_len, device=device)
+
+
 # %% [markdown]
-# SwiGLU: a bend that is a layer, with a door.
+# SwiGLU: a bend that is a layer, with a gate.
 
 # %%
 #| export
 class SwiGLU(Module):
-    """A feed-forward network with a door: linear2(silu(gate(x)) · linear1(x)). Shazeer, arXiv:2002.05202."""
+    """A feed-forward network with a gate: linear2(silu(gate(x)) · linear1(x)). Shazeer, arXiv:2002.05202."""
     def __init__(self, d_model, d_ff, dropout=0.1, bias=True):
         super().__init__()
         self.gate, self.linear1 = Linear(d_model, d_ff, bias), Linear(d_model, d_ff, bias)

@@ -6,19 +6,22 @@
 
 # %%
 import math
+from time import process_time
 
 import numpy as np
 from pictures_dev import draw_by_depth
 from threadpoolctl import threadpool_limits
+from tito.lesson import peak_bytes
 
 from tinytorch.core.autograd import no_grad
 from tinytorch.core.backend import manual_seed
-from tinytorch.core.creation import randint
+from tinytorch.core.creation import randint, randn
 from tinytorch.nn.containers import ModuleList
 from tinytorch.nn.embedding_layers import Embedding
 from tinytorch.nn.layers import Linear
 from tinytorch.nn.losses import cross_entropy
 from tinytorch.nn.module import Module
+from tinytorch.nn.simple_layers import Identity
 from tinytorch.optim.optimizers import Adam
 
 
@@ -39,6 +42,25 @@ class Copier(Module):
 
     def loss(self, ids):
         return cross_entropy(self.head(self.norm(self.vectors(ids)[-1])).flatten(0, 1), ids.flatten())
+
+
+class OneWay(Module):
+    """A block without `x +`: what each part makes takes the place of what came in."""
+    def __init__(self, block):
+        super().__init__()
+        self.block = block
+
+    def forward(self, x):
+        part = self.block
+        attended, _ = part.attention(part.norm1(x), need_weights=False)
+        return part.feedforward(part.norm2(attended))
+
+
+def copier(kind, block, norm, depth=12):
+    """A Copier; kind: "pre", "post", "no x +", or "no x +, no norm". block, norm: the lesson's classes."""
+    how = {"post": {"norm": "post"}, "no x +, no norm": {"norm_layer": lambda *_: Identity()}}.get(kind, {})
+    blocks = [block(32, 4, 128, 0.0, **how) for _ in range(depth)]
+    return Copier([OneWay(b) for b in blocks] if kind.startswith("no") else blocks, norm(32))
 
 
 def letters(): return randint(0, 16, (16, 8))
@@ -65,12 +87,12 @@ one_thread = threadpool_limits.wrap(limits=1, user_api="blas")         # a secon
 
 
 @one_thread
-def train(make, lr, warm_up=1, steps=40):
+def train(make, lr, warm_up=1, steps=40, seed=0):
     """Train make(), a Copier, by Adam: (loss at the start, at the end, likeness at the top after one step).
 
     warm_up: over so many steps the rate grows to lr.
     """
-    manual_seed(0)
+    manual_seed(seed)
     model, losses = make(), []
     optimizer = Adam(model.parameters(), lr=lr)
     for step in range(1, steps + 1):
@@ -87,26 +109,42 @@ def train(make, lr, warm_up=1, steps=40):
 
 
 # %%
-def who_moves(model, ids):
-    """A row for each place of ids (1, T) at which the token is changed: ■ where the result is another."""
-    rows = []
-    model.eval()
-    with no_grad():
-        before = model(ids).data
-        for j in range(ids.shape[1]):
-            other = ids.clone()
-            other[0, j] = (other[0, j] + 1) % 50
-            rows.append(" ".join(["■" if m else "." for m in (model(other).data != before).any(-1)[0]]))
-    return "\n".join(rows)
+@one_thread
+def costs(make, lengths=(64, 128, 256, 512)):
+    """Print what make(depth) costs forward and backward, with 1, 2 and 4 blocks: memory, and CPU time."""
+    def both_ways(model, t):
+        x = randn(1, t, 64)
+        model(x).sum().backward()                      # the gradients' own memory is there from now on
+        return lambda: model(x).sum().backward()
+
+    def least(run):
+        def seconds():
+            start = process_time()
+            run()
+            return process_time() - start
+        return min([seconds() for _ in range(9)])
+
+    print("MB at the peak, T =" + "".join([f"{t:8}" for t in lengths]) + "     CPU ms at 256")
+    for depth in 1, 2, 4:
+        model = make(depth)
+        runs = {t: both_ways(model, t) for t in lengths}
+        peaks = "".join([f"{peak_bytes(run) / 1e6:8.2f}" for run in runs.values()])
+        print(f"{depth} blocks           {peaks}{least(runs[256]) * 1e3:18.1f}")
 
 
+# %%
 def bars(numbers):
     """Numbers from 0 to 1 as a row of small bars."""
     return "".join(["▁▂▃▄▅▆▇█"[min(7, max(0, int(8 * x)))] for x in numbers])
 
 
 def show_by_depth(alike, slopes):
-    """Two pictures in a notebook, {name: a number for each block}; elsewhere a sentence that says so."""
+    """Print {name: a number for each block}, likeness and gradient; in a notebook, draw them too."""
+    print(f"{'':16} likeness behind block 1 to 12; of 1, 6, 12        gradient of block 1 and 12")
+    for kind, numbers in alike.items():
+        some = "  ".join([f"{numbers[i]:.4f}" for i in (0, 5, 11)])
+        ends = "  ".join([f"{slopes[kind][i]:<8.2g}" for i in (0, -1)])
+        print(f"{kind:16} {bars(numbers):16} {some}        {ends}")
     try:
         import matplotlib.pyplot as plt
     except ImportError:

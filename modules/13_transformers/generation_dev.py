@@ -106,6 +106,9 @@ class Writing:
     def append(self, tokens):
         """One token (B,) for each row; rows that are done, or still read their prompt, do not take it."""
         t = self.ids.shape[1]
+        if tokens.shape != self.lengths.shape:
+            raise ValueError(f"append: tokens {tokens.shape} for texts {self.ids.shape}; one for each row is "
+                             "needed, (B,).")
         reads = self.lengths > t
         if t < self.prompts.shape[1]:
             tokens = where(reads, self.prompts[:, t], tokens)
@@ -166,7 +169,7 @@ def beam_search(logits_of, start, max_new_tokens, num_beams, eos=None, length_pe
         logp = log_softmax(logits_of(ids), -1)                                         # (B K, V)
         v = logp.shape[-1]
         totals = (logp + tensor(scores, dtype=logp.dtype, device=ids.device).unsqueeze(1)).reshape(b, k * v)
-        best, places = totals.topk(min(2 * k, k * v))            # twice as many: half of them may be eos
+        best, places = totals.topk(min(k + k * len(ends), k * v))              # all but k of them may be ends
         kept = []
         for row, beams, some, at in zip(range(b), rows, best.tolist(), places.tolist()):
             alive = []
@@ -177,7 +180,7 @@ def beam_search(logits_of, start, max_new_tokens, num_beams, eos=None, length_pe
                 elif rank < k and not beams.closed:
                     beams.add(score / n ** length_penalty, [*ids[beam].tolist(), token])
             kept += alive[:k]
-            beams.close(some[0] / n ** length_penalty)
+            beams.close(alive[0][0] / n ** length_penalty)
         scores = [score for score, _, _ in kept]
         index = tensor([beam for _, beam, _ in kept], device=ids.device)
         tokens = tensor([token for _, _, token in kept], device=ids.device)

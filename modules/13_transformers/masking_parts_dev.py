@@ -18,11 +18,14 @@ def check_share(prob):
         raise ValueError(f"prob={prob}: the share of the tokens to choose lies between 0 and 1.")
 
 
-def check_padding(attention_mask, token_ids):
-    """RuntimeError unless attention_mask is None, or of the shape of token_ids, (B, T)."""
-    if attention_mask is not None and attention_mask.shape != token_ids.shape:
+def as_bools(attention_mask, token_ids):
+    """attention_mask of any dtype as bools (B, T), or None. RuntimeError if token_ids have another shape."""
+    if attention_mask is None:
+        return None
+    if attention_mask.shape != token_ids.shape:
         raise RuntimeError(f"attention_mask {attention_mask.shape} and token_ids {token_ids.shape}: both "
                            "must be (B, T), a 1 in the mask for each word and a 0 for padding.")
+    return attention_mask != 0
 
 
 def ordinary_tokens(vocab_size, special_ids, device=None):

@@ -5,6 +5,8 @@
 # that the order in which a block calls them shows in a number.
 
 # %%
+from contextlib import contextmanager
+
 import numpy as np
 
 from tinytorch.core.joining import cat
@@ -31,6 +33,24 @@ def acting(model, **layers):
     return model
 
 
+def alone(x):
+    "In the place of a dropout: hands on what a sub-layer gave, if it is one thing"
+    if isinstance(x, tuple):
+        raise TypeError("a sub-layer gave two things, (output, weights): it must give the output alone, as "
+                        "`attend` does; so not self.attention itself")
+    return x
+
+
+@contextmanager
+def saying(why, kind=Exception):
+    "What is raised inside, of this kind, says `why`, too"
+    try:
+        yield
+    except kind as error:
+        error.add_note(why)
+        raise
+
+
 def one(x): return Tensor(np.array([[[float(x)]]]))
 
 
@@ -41,6 +61,9 @@ def attending(query, key=None, value=None, mask=None, cache=None, layer=0, bias=
 
 def reading(query, key=None, value=None, mask=None, cache=None, layer=0, bias=None, need_weights=True):
     "In the place of cross-attention: query times key, and a word for the weights"
+    if key is None:
+        raise TypeError("cross-attention got no key: hand `residual` a function of x alone, which calls it "
+                        "with x, memory, memory, ...")
     return query * key, "the weights" if need_weights else None
 
 

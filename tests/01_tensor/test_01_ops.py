@@ -90,6 +90,17 @@ def test_erf_to_the_last_digits():
     same(torch.erf(torch.tensor([inf, -inf, nan])), [1., -1., nan])
 
 
+def test_erf_of_float32():
+    """To two units in the last place, in any size of array; exactly 1 from 5 on, and nan stays nan"""
+    x = np.concatenate([np.linspace(-5, 5, 70001), 10.0 ** np.arange(-30, 0)]).astype("float32")
+    for given in x, x[:70000].reshape(-1, 7).T, x[40000]:
+        wanted = np.vectorize(math.erf)(given.astype("float64"))
+        found = torch.erf(torch.tensor(given))
+        assert found.dtype == torch.float32
+        np.testing.assert_allclose(found.numpy(), wanted, rtol=3e-7)
+    same(torch.erf(torch.tensor([5., -5., 1e30, -inf, nan])), [1., -1., 1., -1., nan])
+
+
 def test_outside_of_the_domain():
     """log(0) is -inf, log and sqrt of negative numbers nan, 1/0 inf: no exception"""
     same(torch.log(torch.tensor([0., -1.])), [-inf, nan])

@@ -175,6 +175,16 @@ def test_softplus_beta_and_threshold():
     same(F.softplus(torch.tensor([1.0, 2.0]), threshold=1.0), [1.3132617, 2.0])
 
 
+@pytest.mark.parametrize("form", ["none", "tanh"])
+def test_gelu_in_pieces(form):
+    """A large array, also one that is no single row of memory, gives what its parts give"""
+    x = np.random.default_rng(2).normal(size=(3, 30001)).astype("float32")
+    parts = [F.gelu.forward(row[start:start + 1000], form) for row in x for start in range(0, 30001, 1000)]
+    for large in x, np.asfortranarray(x):
+        for whole, some in zip(F.gelu.forward(large, form), zip(*parts)):
+            np.testing.assert_array_max_ulp(whole.reshape(-1), np.concatenate(some), 4)
+
+
 def test_gelu_refuses_an_unknown_form():
     """An approximate that is neither 'none' nor 'tanh' is named, with both words that are allowed"""
     with pytest.raises(RuntimeError, match="exact") as error:

@@ -24,6 +24,26 @@ def near(x, y, atol=1e-9):
     np.testing.assert_allclose(x.detach().numpy(), y.detach().numpy(), atol=atol)
 
 
+# ---- many scores ----
+
+@pytest.mark.parametrize("shape", [None, (300, 300), (1, 1, 300, 300), (3, 1, 1, 300), (3, 2, 300, 300),
+                                   (1, 1, 3, 2, 300, 300)])
+def test_sentence_by_sentence(shape):
+    """Many scores are done one sentence at a time: the same numbers as from one call a sentence"""
+    q, k, v = [rng.normal(size=(3, 2, 300, 4)) for _ in range(3)]
+    mask = None if shape is None else rng.random(shape) < 0.7
+    keep = 2.0 * (rng.random((3, 2, 300, 300)) < 0.5)
+    out, weights = attention.forward(q, k, v, mask, keep, 0.3)
+    whole = None if mask is None else np.broadcast_to(mask, (1, 1, 3, 2, 300, 300))[0, 0]
+    for i in range(3):
+        one = attention.forward(q[i:i + 1], k[i:i + 1], v[i:i + 1], None if mask is None else whole[i],
+                                keep[i:i + 1], 0.3)
+        np.testing.assert_allclose(out.reshape(q.shape)[i], one[0][0], atol=1e-12)
+        np.testing.assert_allclose(weights.reshape(keep.shape)[i], one[1][0], atol=1e-12)
+    with pytest.raises(RuntimeError, match="shape"):
+        attention(*map(torch.tensor, (q, k, v)), torch.tensor(np.ones((2, 2, 300, 300), bool)))
+
+
 # ---- steps ----
 
 @pytest.mark.parametrize("nonlinearity", ["tanh", "relu"])

@@ -32,6 +32,10 @@ def plain_bert(model, ids, seen, types, norm="post", **how):
     return p.stack("", p.norm("embedding.norm", x), mask=seen[None, :])
 
 
+@pytest.fixture(autouse=True)
+def same_numbers(): torch.manual_seed(0)
+
+
 @pytest.mark.parametrize("how", SHAPES.values(), ids=SHAPES)
 def test_bert_is_its_formula(how):
     model = stirred(bert(**how))

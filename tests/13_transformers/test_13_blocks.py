@@ -28,6 +28,10 @@ LATER = np.tril(np.ones((T, T), bool))
 def each(f, *xs): return np.stack([f(*[x[i].numpy() for x in xs]) for i in range(len(xs[0]))])
 
 
+@pytest.fixture(autouse=True)
+def same_numbers(): torch.manual_seed(0)
+
+
 # ---- one place alone ----
 
 @pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh", "silu"])

@@ -5,6 +5,7 @@ import pytest
 import tinytorch as torch
 from tinytorch import nn
 from tinytorch.models import GPTDecoder, filter_logits, next_token
+from tinytorch.models.generation import Writing
 
 from .support import Cache, cut, drawn, filled, near, softmax, some_ids, stirred
 
@@ -119,6 +120,16 @@ def test_how_often_tokens_are_drawn(how):
     counts, shares = np.bincount(tokens.numpy(), minlength=4), shares_of(filter_logits(LOGS, **how))[0]
     assert counts[shares == 0].sum() == 0
     assert unlike(counts[shares > 0], shares[shares > 0]) < 4
+
+
+def test_scores_of_one_place():
+    """Those of all places are refused, and so are tokens that are not one for each row"""
+    for temperature in 0, 1.0:
+        with pytest.raises(ValueError, match=r"\(2, 3, 9\).*\[:, -1\]"):
+            next_token(drawn(2, 3, V), temperature)
+    for tokens in some_ids(V, 2, 1), some_ids(V, 3), torch.tensor(1):
+        with pytest.raises(ValueError, match="one for each row"):
+            Writing(torch.tensor([[1, 2], [3, 4]]), 2).append(tokens)
 
 
 # ---- generate: what comes out ----

@@ -101,7 +101,7 @@ def test_all_and_none():
     ids = text(10, 10)
     assert (masked(ids, 0.0)[1] == -100).all() and (masked(ids, 0.0)[0] == ids.numpy()).all()
     assert (masked(ids, 1.0)[1] == ids.numpy()).all()
-    assert masked(ids[:0])[0].shape == (0, 10) and masked(ids[0])[1].shape == (10,)
+    assert masked(ids[:0])[0].shape == masked(ids[:0])[1].shape == (0, 10)
 
 
 def test_only_one_ordinary_token():

@@ -13,6 +13,10 @@ from .support import drawn, near, rng
 NORMS = [layer_norm, rms_norm]
 
 
+@pytest.fixture(autouse=True)
+def same_numbers(): torch.manual_seed(0)
+
+
 # ---- by hand ----
 
 def test_layer_norm_by_hand():

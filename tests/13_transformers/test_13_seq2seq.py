@@ -94,6 +94,21 @@ def test_padding_of_the_source_changes_nothing(how):
         near(model(padded, TARGET[:1]), model(torch.tensor([[6]]), TARGET[:1]), 1e-6)
 
 
+def test_without_padding():
+    """pad=None: every id is a word, and everybody looks at it; where there is no 0 nothing changes"""
+    want, model = seq2seq(layers=1), seq2seq(layers=1, pad=None)
+    model.load_state_dict(want.state_dict())
+    source = torch.tensor([[8, 7, 1], [6, 3, 2]])
+    for beams in 1, 2:
+        out = [each.generate(source, 4, 1, 2, num_beams=beams).tolist() for each in (want, model)]
+        assert out[0] == out[1]
+    near(model(source, TARGET[:2]), want(source, TARGET[:2]))
+    source[0, 2] = 0
+    alone = model(source[:, :2], TARGET[:2])
+    assert abs((model(source, TARGET[:2]) - alone)[0].detach().numpy()).max() > 1e-3
+    near(want(source, TARGET[:2])[0], want(source[:1, :2], TARGET[:1])[0])
+
+
 @pytest.mark.parametrize("how", SHAPES.values(), ids=SHAPES)
 def test_no_place_sees_a_later_one(how):
     """To the last bit: so padding at the target's end needs no mask; a word of the source moves all"""
@@ -288,7 +303,7 @@ def test_refused_calls():
             (lambda: model(SOURCE[:2], TARGET), RuntimeError, "do not fit"),
             (lambda: model(SOURCE[0], TARGET), RuntimeError, "unsqueeze|do not fit"),
             (lambda: learned(some_ids(SRC, 1, N + 1), TARGET[:1]), IndexError, f"{N} were learned"),
-            (lambda: learned.generate(SOURCE, N + 1, BOS, None), IndexError, f"{N} were learned"),
+            (lambda: learned.generate(SOURCE, N + 1, BOS, None), ValueError, f"max_len={N}"),
             (lambda: model.generate(SOURCE, 3, BOS, EOS, num_beams=0), ValueError, "num_beams=0"),
             (lambda: model.generate(SOURCE, -1, BOS, EOS), ValueError, "max_new_tokens=-1"),
             (lambda: model.generate(SOURCE[:0], 3, BOS, EOS), ValueError, r"prompts of \[\]"),
@@ -297,3 +312,24 @@ def test_refused_calls():
             (lambda: model.generate(SOURCE, 3, BOS, EOS, temperature=1, top_p=0), ValueError, "top_p=0")]:
         with pytest.raises(error, match=says):
             call()
+
+
+def test_a_list_of_sources():
+    """Sources of several lengths, as a list: what the padded batch gives"""
+    torch.manual_seed(0)
+    model = Seq2SeqTransformer(12, 12, 16, 2, 1, 1, 32, 10)
+    padded = torch.tensor([[3, 4, 5, 6], [7, 8, 0, 0]])
+    written = model.generate([[3, 4, 5, 6], [7, 8]], 5, 1, 2)
+    assert written.tolist() == model.generate(padded, 5, 1, 2).tolist()
+
+
+def test_more_words_than_learned_places():
+    """is refused before the first step; sines have no end"""
+    for positions, works in ("learned", False), ("sinusoidal", True):
+        model = Seq2SeqTransformer(12, 12, 16, 2, 1, 1, 32, 6, positions=positions)
+        assert model.generate([[3, 4]], 6, 1, None).shape == (1, 7)      # the last word is not read
+        if works:
+            assert model.generate([[3, 4]], 7, 1, None).shape == (1, 8)
+            continue
+        with pytest.raises(ValueError, match="max_new_tokens=7.*max_len=6"):
+            model.generate([[3, 4]], 7, 1, None)

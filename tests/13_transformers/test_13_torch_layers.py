@@ -37,6 +37,10 @@ class Same(Plain):
         return self.norm(f"{name}norm", x) if f"{name}norm.weight" in self.p else x
 
 
+@pytest.fixture(autouse=True)
+def same_numbers(): torch.manual_seed(0)
+
+
 # ---- functions ----
 
 def test_functions_by_hand():

@@ -96,18 +96,20 @@ def test_what_is_not_known_is_refused(make, option, named, tmp_path):
 
 @pytest.mark.parametrize("make", [gpt2, llama], ids=["gpt2", "llama"])
 def test_writing(make, tmp_path):
-    """Greedy, and with beams: the tokens of transformers' generate"""
+    """Greedy, and with beams, with one end or several: the tokens of transformers' generate"""
     theirs, ours = both(make()[0], tmp_path)
     for seed in range(4):
         start = np.random.default_rng(seed).integers(3, 30, (2, 3))
         eos = int(ours.generate(tensor(start), 7, temperature=0)[0, 4])        # so that one text ends early
-        for beams, penalty in (1, 1.0), (3, 1.0), (4, 0.2):
+        several = [eos, *range(3, 9)]
+        for beams, penalty, ends in ((1, 1.0, eos), (3, 1.0, eos), (4, 0.2, eos), (1, 1.0, several),
+                                     (2, 2.0, several), (4, 2.0, several)):
             written = theirs.generate(
-                torch.from_numpy(start), max_new_tokens=7, do_sample=False, num_beams=beams, eos_token_id=eos,
-                pad_token_id=eos, length_penalty=penalty, attention_mask=torch.ones(2, 3))
-            found = ours.generate(tensor(start), 7, temperature=0, eos=eos, num_beams=beams,
+                torch.from_numpy(start), attention_mask=torch.ones(2, 3), max_new_tokens=7, do_sample=False,
+                num_beams=beams, length_penalty=penalty, eos_token_id=ends, pad_token_id=eos)
+            found = ours.generate(tensor(start), 7, temperature=0, eos=ends, num_beams=beams,
                                   length_penalty=penalty)
-            assert found.tolist() == written.tolist(), (seed, beams)
+            assert found.tolist() == written.tolist(), (seed, beams, penalty, ends)
 
 
 def test_what_the_folder_says_of_writing(tmp_path):

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/math_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 5646e7029989d49cbf80026a0c651468643a310fb27cd41c665074abf48765a1  body sha256 8ca32f815100247f878d85a06d9cef23206bff264940d6bf37e03499066d016e  # noqa: E501
+# source sha256 aeff8b21ff6f331b76a560394b2dad659f3f3a8b190b8b01aef4d2a852b418e1  body sha256 1a5d987aaf61bc193ef7deefe53f571b353bc705a3817d973c51707f7d9d3c6f  # noqa: E501
 """core.math: built in module 01_tensor."""
 
 import functools
@@ -102,13 +102,14 @@ def in_pieces(forward, size=1 << 15):
     """`forward` for functions of each number alone: what it makes of large arrays is made piece by piece.
 
     forward(x, *others): takes arrays of one shape, then what else it likes; gives such an array, or several.
+    into: a contiguous array, which may be one of the inputs, that a large result is written to.
     """
     @functools.wraps(forward)
-    def pieced(x, *others, **params):
+    def pieced(x, *others, into=None, **params):
         if not isinstance(x, np.ndarray) or x.size <= size:
             return forward(x, *others, **params)
-        flat = [other.reshape(-1) if isinstance(other, np.ndarray) else other for other in (x, *others)]
-        made = []
+        flat = [a.reshape(-1) if isinstance(a, np.ndarray) else a for a in (x, *others)]
+        made = [] if into is None else [into.reshape(-1)]
         for start in range(0, x.size, size):
             piece = slice(start, start + size)
             results = forward(*[a[piece] if isinstance(a, np.ndarray) else a for a in flat], **params)

@@ -3,9 +3,8 @@
 from tinytorch._faces import face
 
 __getattr__, __dir__, __all__ = face(__name__, {
-    "models.block_parts": "SwiGLU",
-    "models.transformer": """FeedForward TransformerBlock TransformerDecoderBlock TransformerEncoder
-        create_causal_mask residual""",
+    "models.block_parts": "SwiGLU create_causal_mask",
+    "models.transformer": "FeedForward TransformerBlock TransformerDecoderBlock TransformerEncoder residual",
     "models.gpt": "GPTDecoder filter_logits next_token",
     "models.bert": "BERTEmbedding BERTEncoder",
     "models.seq2seq": "Seq2SeqTransformer TransformerDecoder",

@@ -1,10 +1,10 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 112f84e8dc37027b4c0746c803bea252c27dfd6b517141d327154892b8740e0b  body sha256 c6adf5752334bdcd15db66a8359b13c4e827d39f20de14775f7b73705aa1b448  # noqa: E501
+# source sha256 949fa53c85b7448a33f7c74017103df02b0ce260d8d090aebde81329b7e98e65  body sha256 0dc2314ebbecc56cc249eaf2790e5f86b20d6fcaa69770d134c0f575ff1042c7  # noqa: E501
 """models.bert: built in module 13_transformers."""
 
 from tinytorch.core.creation import zeros_like
 from tinytorch.models.block_parts import init_weights
-from tinytorch.models.masking_parts import check_padding
+from tinytorch.models.masking_parts import as_bools
 from tinytorch.models.transformer import TransformerBlock
 from tinytorch.nn.activations import tanh
 from tinytorch.nn.attention import combine_masks
@@ -65,8 +65,8 @@ class BERTEncoder(Module):
         attention_mask: (B, T), True or 1 for words, False or 0 for padding, at which nobody looks.
         token_types: (B, T), 0 for the first sentence, 1 for the second.
         """
-        check_padding(attention_mask, token_ids)
-        mask = None if attention_mask is None else combine_masks(padding=attention_mask != 0)
+        attention_mask = as_bools(attention_mask, token_ids)
+        mask = combine_masks(padding=attention_mask)
         x = self.embedding(token_ids, token_types)
         for block in self.blocks:
             x = block(x, mask)

@@ -1,10 +1,11 @@
 # Generated from modules/13_transformers/block_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 df10e6d83938e32c4e44c8422bc8557dd415115b921a951ea147a02ce5292dd3  body sha256 bcd77e2150d4b7207a234df453e70d4a747be2bf31f38eef55a298cca10b2cd3  # noqa: E501
+# source sha256 72591c15b17b57573821b941ed7dacbed5e72ab5aff96efb7e683a73c44906a4  body sha256 27c93a54ebf4a77a610d0bb2066808391bf191b87981eebbec167c7b3b15ab98  # noqa: E501
 """models.block_parts: built in module 13_transformers."""
 
 import math
 
 from tinytorch.nn.activations import gelu, relu, silu
+from tinytorch.nn.attention import causal_mask
 from tinytorch.nn.embedding_layers import Embedding
 from tinytorch.nn.initializers import normal_, zeros_
 from tinytorch.nn.layers import Dropout, Linear
@@ -13,8 +14,8 @@ from tinytorch.nn.position_layers import SinusoidalPositionalEncoding
 from tinytorch.nn.positions import LearnedPositionalEmbedding
 
 __all__ = [
-    "ACTIVATIONS", "NoPositions", "SwiGLU", "activation_named", "check_norm", "init_weights",
-    "position_layer", "tied", "word_head",
+    "ACTIVATIONS", "NoPositions", "SwiGLU", "activation_named", "check_norm", "create_causal_mask",
+    "init_weights", "position_layer", "tied", "word_head",
 ]
 
 
@@ -39,8 +40,13 @@ def check_norm(norm):
         raise ValueError(f"norm={norm!r}: it is 'pre' (before each sub-layer) or 'post' (after the sum).")
 
 
+def create_causal_mask(seq_len, device=None):
+    """(seq_len, seq_len) bools: place i may look at the places up to i."""
+    return causal_mask(seq_len, device=device)
+
+
 class SwiGLU(Module):
-    """A feed-forward network with a door: linear2(silu(gate(x)) · linear1(x)). Shazeer, arXiv:2002.05202."""
+    """A feed-forward network with a gate: linear2(silu(gate(x)) · linear1(x)). Shazeer, arXiv:2002.05202."""
     def __init__(self, d_model, d_ff, dropout=0.1, bias=True):
         super().__init__()
         self.gate, self.linear1 = Linear(d_model, d_ff, bias), Linear(d_model, d_ff, bias)

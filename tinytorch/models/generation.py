@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/generation_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 d08509049097e6382f89b8a80f3ad38582cc17f937fb6014e51ec86fdee77206  body sha256 ac07b468311c3bf3cab7d2b2ba55e4daa43b4f3719d85134053794a2da97918c  # noqa: E501
+# source sha256 f003da597948061b9fa511c12469ed49bd53fe719f20bc88717e8f3c8333cb76  body sha256 0e403c0e122c2b6a6bc8c377d50fe8639cf50a9c7c56159d7c5d7cab4f644e73  # noqa: E501
 """models.generation: built in module 13_transformers."""
 
 from contextlib import contextmanager
@@ -103,6 +103,9 @@ class Writing:
     def append(self, tokens):
         """One token (B,) for each row; rows that are done, or still read their prompt, do not take it."""
         t = self.ids.shape[1]
+        if tokens.shape != self.lengths.shape:
+            raise ValueError(f"append: tokens {tokens.shape} for texts {self.ids.shape}; one for each row is "
+                             "needed, (B,).")
         reads = self.lengths > t
         if t < self.prompts.shape[1]:
             tokens = where(reads, self.prompts[:, t], tokens)
@@ -154,7 +157,7 @@ def beam_search(logits_of, start, max_new_tokens, num_beams, eos=None, length_pe
         logp = log_softmax(logits_of(ids), -1)                                         # (B K, V)
         v = logp.shape[-1]
         totals = (logp + tensor(scores, dtype=logp.dtype, device=ids.device).unsqueeze(1)).reshape(b, k * v)
-        best, places = totals.topk(min(2 * k, k * v))            # twice as many: half of them may be eos
+        best, places = totals.topk(min(k + k * len(ends), k * v))              # all but k of them may be ends
         kept = []
         for row, beams, some, at in zip(range(b), rows, best.tolist(), places.tolist()):
             alive = []
@@ -165,7 +168,7 @@ def beam_search(logits_of, start, max_new_tokens, num_beams, eos=None, length_pe
                 elif rank < k and not beams.closed:
                     beams.add(score / n ** length_penalty, [*ids[beam].tolist(), token])
             kept += alive[:k]
-            beams.close(some[0] / n ** length_penalty)
+            beams.close(alive[0][0] / n ** length_penalty)
         scores = [score for score, _, _ in kept]
         index = tensor([beam for _, beam, _ in kept], device=ids.device)
         tokens = tensor([token for _, _, token in kept], device=ids.device)

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 112f84e8dc37027b4c0746c803bea252c27dfd6b517141d327154892b8740e0b  body sha256 e544f24ecf3c83cb714e1acf3020579ec8d462148c4432365642ef5d804dce7d  # noqa: E501
+# source sha256 949fa53c85b7448a33f7c74017103df02b0ce260d8d090aebde81329b7e98e65  body sha256 19f446db6c3546ce4488c7b265bf5012fedc30d25c4738553712e3a6f3285a37  # noqa: E501
 """models.gpt: built in module 13_transformers."""
 
 import math
@@ -24,37 +24,56 @@ from tinytorch.nn.module import Module
 from tinytorch.nn.normalization import LayerNorm
 from tinytorch.nn.position_layers import RotaryEmbedding
 
-__all__ = ["GPTDecoder", "filter_logits", "next_token"]
+__all__ = ["GPTDecoder", "filter_logits", "next_token", "top_k_logits", "top_p_logits"]
+
+
+def top_k_logits(logits, k):
+    """The scores (B, V), with -inf for all but the k largest of each row and those equal to the k-th.
+
+    >>> top_k_logits(Tensor([[3., 1., 2.]]), 2)
+    tensor([[3., -inf, 2.]])
+    """
+    least = logits.topk(min(k, logits.shape[-1]))[0][:, -1:]                   # (B, 1)
+    return logits.masked_fill(logits < least, -math.inf)
+
+
+def top_p_logits(logits, p):
+    """The scores (B, V), with -inf for each word that has p or more of the shares in front of it, 0 < p < 1.
+
+    In front of it stand those with larger scores, of equal ones any. Holtzman et al., arXiv:1904.09751.
+
+    >>> softmax(top_p_logits(Tensor([[.15, .5, .1, .25]]).log(), .7), -1)
+    tensor([[0.0000, 0.6667, 0.0000, 0.3333]])
+    """
+    order = logits.argsort(-1, descending=True)
+    shares = softmax(logits.gather(-1, order), -1)                             # the largest first
+    out = shares.cumsum(-1) - shares >= p
+    return logits.masked_fill(out.gather(-1, order.argsort(-1)), -math.inf)
 
 
 def filter_logits(logits, temperature=1.0, top_k=None, top_p=None):
     """The scores (B, V), divided by the temperature, with -inf for what must not be drawn.
 
-    top_k: the k largest stay (and those equal to the k-th). top_p: of the most probable, as few as have a
-    probability of top_p together stay; the one that reaches it does, too. 1 leaves all. Holtzman et al.,
-    arXiv:1904.09751.
-
-    >>> softmax(filter_logits(Tensor([[.5, .25, .15, .1]]).log(), top_p=.7), -1)
-    tensor([[0.6667, 0.3333, 0.0000, 0.0000]])
+    top_k: the k largest stay (and those equal to the k-th). top_p: then of these, the most probable first,
+    each that has less than top_p in front of it; 1 leaves all.
     """
     if not temperature > 0 or top_k is not None and top_k < 1 or top_p is not None and not 0 < top_p <= 1:
         raise ValueError(f"filter_logits: temperature={temperature}, top_k={top_k}, top_p={top_p}: the first "
                          "must be above 0, the second at least 1, the third above 0 and at most 1.")
     logits = logits / temperature
-    if top_k is not None and top_k < logits.shape[-1]:
-        least = logits.topk(top_k)[0][:, -1:]                                  # (B, 1)
-        logits = logits.masked_fill(logits < least, -math.inf)
-    if top_p is not None and top_p < 1:
-        order = logits.argsort(-1, descending=True)
-        shares = softmax(logits.gather(-1, order), -1)                         # the largest first
-        in_front = shares.cumsum(-1) - shares
-        logits = logits.masked_fill((in_front >= top_p).gather(-1, order.argsort(-1)), -math.inf)
+    if top_k is not None:
+        logits = top_k_logits(logits, top_k)
+    if top_p is not None and top_p < 1:                     # at 1 no share is too small for a sum to show
+        logits = top_p_logits(logits, top_p)
     return logits
 
 
 def next_token(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
     """One token (B,) by the scores (B, V): drawn from those that `filter_logits` leaves; the likeliest if
     the temperature is 0."""
+    if logits.ndim != 2:
+        raise ValueError(f"next_token: scores {logits.shape}: they must be (B, V), those of one place; of "
+                         "(B, T, V) the last one's, [:, -1].")
     if temperature == 0:
         return logits.argmax(-1)
     shares = softmax(filter_logits(logits, temperature, top_k, top_p), -1)

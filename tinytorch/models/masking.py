@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 112f84e8dc37027b4c0746c803bea252c27dfd6b517141d327154892b8740e0b  body sha256 a92d14d8d8d96fd516c8aef84919ea592cf957c67da2f05e153e4ce70ea1f23b  # noqa: E501
+# source sha256 949fa53c85b7448a33f7c74017103df02b0ce260d8d090aebde81329b7e98e65  body sha256 2670bbb45169a3392bb21ca66dae7c7a8b116c95b8390add1a9e61bd2bf3621d  # noqa: E501
 """models.masking: built in module 13_transformers."""
 
 from tinytorch.core.creation import rand, randint
@@ -18,12 +18,10 @@ def mask_tokens(token_ids, mask_id, vocab_size, special_ids=(), prob=0.15, gener
     """
     check_share(prob)
     ordinary = ordinary_tokens(vocab_size, {mask_id, *special_ids}, token_ids.device)
-    special = is_any_of(token_ids, special_ids)
-    chosen = (rand(*token_ids.shape, generator=generator, device=token_ids.device) < prob) & ~special
+    special, source = is_any_of(token_ids, special_ids), dict(generator=generator, device=token_ids.device)
+    chosen = (rand(*token_ids.shape, **source) < prob) & ~special
     labels = token_ids.masked_fill(~chosen, -100)
-    lot = rand(*token_ids.shape, generator=generator, device=token_ids.device)
-    drawn = ordinary[randint(0, len(ordinary), token_ids.shape, generator=generator,
-                             device=token_ids.device)]
-    inputs = where(chosen & (lot < 0.8), mask_id, token_ids)
-    inputs = where(chosen & (lot >= 0.9), drawn, inputs)
-    return inputs, labels
+    kind = rand(*token_ids.shape, **source)
+    drawn = ordinary[randint(0, len(ordinary), token_ids.shape, **source)]
+    inputs = where(chosen & (kind < 0.8), mask_id, token_ids)
+    return where(chosen & (kind >= 0.9), drawn, inputs), labels

@@ -1,10 +1,10 @@
 # Generated from modules/13_transformers/masking_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 92adc55c0d32fe76d3589585e63969a377540e1670f9cf52dcbde5dbe5e45bcc  body sha256 1d99e65725c1b73fe827161124cd72f848b5f297dcd10a0166cd5ce5dd8228b1  # noqa: E501
+# source sha256 cb9cd337ec62e207eb6196385bddeafc8e193ca9409e5927325dff9e2a67c9b7  body sha256 939666cafc36d4b9f55f316bf3b4650a204cf9f32343e8f1d027f69320a73a9f  # noqa: E501
 """models.masking_parts: built in module 13_transformers."""
 
 from tinytorch.core.creation import tensor
 
-__all__ = ["check_padding", "check_share", "is_any_of", "ordinary_tokens"]
+__all__ = ["as_bools", "check_share", "is_any_of", "ordinary_tokens"]
 
 
 def check_share(prob):
@@ -13,11 +13,14 @@ def check_share(prob):
         raise ValueError(f"prob={prob}: the share of the tokens to choose lies between 0 and 1.")
 
 
-def check_padding(attention_mask, token_ids):
-    """RuntimeError unless attention_mask is None, or of the shape of token_ids, (B, T)."""
-    if attention_mask is not None and attention_mask.shape != token_ids.shape:
+def as_bools(attention_mask, token_ids):
+    """attention_mask of any dtype as bools (B, T), or None. RuntimeError if token_ids have another shape."""
+    if attention_mask is None:
+        return None
+    if attention_mask.shape != token_ids.shape:
         raise RuntimeError(f"attention_mask {attention_mask.shape} and token_ids {token_ids.shape}: both "
                            "must be (B, T), a 1 in the mask for each word and a 0 for padding.")
+    return attention_mask != 0
 
 
 def ordinary_tokens(vocab_size, special_ids, device=None):

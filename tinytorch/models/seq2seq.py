@@ -1,11 +1,12 @@
 # Generated from modules/13_transformers/seq2seq_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 8a0d91197d2a6d0cba339e77d5d02a235d7af02ebe67ed786ccfc405162e02f3  body sha256 7455cfc7d3e097dadd6b31b800e7c34b034801708aeaf97b0fefa207b560318f  # noqa: E501
+# source sha256 a49bd2e0e7d210d32c746545041e6d2a281cc6c37a86dd7dba7b302c25ffc5b6  body sha256 2e2215387b729c1ee0a7b2c625a3f5574ff782960dcb78a566c9660bd88d4d68  # noqa: E501
 """models.seq2seq: built in module 13_transformers."""
 
 import math
 
-from tinytorch.core.creation import full
+from tinytorch.core.creation import full, tensor
 from tinytorch.core.dtypes import int64
+from tinytorch.core.tensor import Tensor
 from tinytorch.models.block_parts import init_weights, position_layer, word_head
 from tinytorch.models.generation import (
     Writing,
@@ -23,10 +24,14 @@ from tinytorch.nn.embedding_layers import Embedding
 from tinytorch.nn.layers import Dropout
 from tinytorch.nn.module import Module
 from tinytorch.nn.normalization import LayerNorm
+from tinytorch.nn.packed import pad_sequence
 from tinytorch.nn.position_layers import RelativePositionBias
+from tinytorch.nn.positions import LearnedPositionalEmbedding
 from tinytorch.nn.simple_layers import Identity
 
-__all__ = ["Seq2SeqTransformer", "SequenceEmbedding", "TransformerDecoder"]
+__all__ = [
+    "Seq2SeqTransformer", "SequenceEmbedding", "TransformerDecoder", "check_places", "padded_batch",
+]
 
 
 class TransformerDecoder(Module):
@@ -62,14 +67,29 @@ class SequenceEmbedding(Module):
         return self.dropout(self.norm(self.position_embedding(x, offset)))
 
 
+def padded_batch(source, pad, device):
+    """source (B, S) as it is; a list of B sources of any lengths as one, filled up with `pad`."""
+    if isinstance(source, Tensor):
+        return source
+    rows = [tensor(list(row), dtype=int64, device=device) for row in source]
+    return pad_sequence(rows, batch_first=True, padding_value=0 if pad is None else pad)
+
+
+def check_places(layer, n):
+    """ValueError if n new tokens need more places than were learned: [BOS] has the first."""
+    if isinstance(layer, LearnedPositionalEmbedding) and n > layer.max_len:
+        raise ValueError(f"generate: max_new_tokens={n}, and max_len={layer.max_len} places were learned. Ask "
+                         "for fewer, or take positions='sinusoidal'.")
+
+
 class Seq2SeqTransformer(Module):
     """Reads a source, writes a target: (B, S) and (B, T) ids to the next word's scores, (B, T, tgt_vocab).
 
     positions: "sinusoidal" (2017), "learned", or "relative", T5's bias for each distance, learned once for
-    all layers of a stack. pad: the id of padding, at which nobody looks. share_embeddings: one table for
-    source and target; tie_weights: the last matrix is the target's table. scale_embeddings: words times
-    √d_model; embedding_norm: a LayerNorm behind words and places (BART). block: options of the blocks.
-    Vaswani et al., arXiv:1706.03762; relative: Raffel et al., arXiv:1910.10683.
+    all layers of a stack. pad: the id of padding, at which nobody looks, or None. share_embeddings: one
+    table for source and target; tie_weights: the last matrix is the target's table. scale_embeddings: words
+    times √d_model; embedding_norm: a LayerNorm behind words and places (BART). block: options of
+    TransformerDecoderBlock. Vaswani et al., arXiv:1706.03762; relative: Raffel et al., arXiv:1910.10683.
     """
     def __init__(self, src_vocab, tgt_vocab, d_model=512, num_heads=8, num_encoder_layers=6,
                  num_decoder_layers=6, d_ff=2048, max_len=512, dropout=0.1, *, positions="sinusoidal", pad=0,
@@ -96,8 +116,8 @@ class Seq2SeqTransformer(Module):
         init_weights(self, std=d_model ** -0.5)
 
     def source_mask(self, source):
-        """(B, 1, 1, S): False at the source's padding."""
-        return padding_mask(source, self.pad).unsqueeze(1).unsqueeze(1)
+        """(B, 1, 1, S): False at the source's padding; None if there is no such id."""
+        return None if self.pad is None else padding_mask(source, self.pad).unsqueeze(1).unsqueeze(1)
 
     def encode(self, source):
         """source (B, S) ids to vectors (B, S, d_model)."""
@@ -125,18 +145,20 @@ class Seq2SeqTransformer(Module):
 
     def generate(self, source, max_new_tokens, bos, eos, num_beams=1, temperature=0.0, top_k=None,
                  top_p=None, seed=None, length_penalty=1.0, cache=None):
-        """A target for each source (B, S): (B, 1 + new) ids, from bos on, each up to its eos.
+        """A target for each source, (B, S) or a list of B sources: (B, 1 + new) ids, from bos to eos.
 
         temperature 0 takes the likeliest word at each step; num_beams > 1 searches (see `beam_search`);
         otherwise it draws, as GPTDecoder.generate does. eos: an id, or several; rows that end early are
-        filled up with the first.
+        filled up with the first. ValueError if learned positions end before max_new_tokens.
         """
+        source = padded_batch(source, self.pad, self.output_proj.weight.device)
+        check_places(self.target_embedding.position_embedding, max_new_tokens)
         start = full((len(source), 1), bos, dtype=int64, device=source.device)
         check_task(start, max_new_tokens, num_beams, cache)
         with evaluating(self):
             memory, mask = self.encode(source), self.source_mask(source)
             if num_beams > 1:
-                memory, mask = [x.repeat_interleave(num_beams, 0) for x in (memory, mask)]
+                memory, mask = [x if x is None else x.repeat_interleave(num_beams, 0) for x in (memory, mask)]
 
             def logits_of(ids):
                 return self.output_proj(self.decode(unread(ids, cache), memory, mask, cache)[:, -1])

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 112f84e8dc37027b4c0746c803bea252c27dfd6b517141d327154892b8740e0b  body sha256 f4b8918724999f70c98fb85885c1fc4c81b106e3291eba55ec65879145a1a7f7  # noqa: E501
+# source sha256 949fa53c85b7448a33f7c74017103df02b0ce260d8d090aebde81329b7e98e65  body sha256 7827cc0e43225518d04546c4500cc0d239fef7dae6836c5aa7ce327b9eac836c  # noqa: E501
 """models.transformer: built in module 13_transformers."""
 
 from tinytorch.models.block_parts import SwiGLU, activation_named, check_norm
@@ -12,7 +12,7 @@ from tinytorch.nn.simple_layers import Identity
 
 __all__ = [
     "FeedForward", "TransformerBlock", "TransformerDecoderBlock", "TransformerEncoder",
-    "create_causal_mask", "feed_forward", "residual",
+    "feed_forward", "residual",
 ]
 
 
@@ -78,11 +78,6 @@ class TransformerBlock(Module):
         return residual(x, self.feedforward, self.norm2, self.dropout2, self.pre)
 
 
-def create_causal_mask(seq_len, device=None):
-    """(seq_len, seq_len) bools: place i may look at the places up to i."""
-    return causal_mask(seq_len, device=device)
-
-
 class TransformerEncoder(Module):
     """num_layers blocks, and behind pre-norm ones a last norm: (B, T, d_model) stays its shape."""
     def __init__(self, num_layers, d_model, num_heads, d_ff, dropout=0.1, *, norm="pre", eps=1e-5,
@@ -104,7 +99,7 @@ class TransformerEncoder(Module):
 class TransformerDecoderBlock(Module):
     """Masked self-attention, attention to another sequence, feed-forward: a block that writes while it reads.
 
-    Called with x (B, T, d_model), memory (B, S, d_model). The options are those of TransformerBlock.
+    Options as in TransformerBlock, without the last three. x is (B, T, d_model), memory (B, S, d_model).
     """
     def __init__(self, d_model, num_heads, d_ff, dropout=0.1, *, norm="pre", activation="relu", eps=1e-5,
                  bias=True, norm_layer=LayerNorm):

@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 609a9b1d8fdee22f87c4dd20176d9a1383794de4a4a6b8495cf9ae21a7099e9f  body sha256 057aff4ddac91b92bdcb0599342325d8d7bd0974b5bae0d90cac0b02b4f4e3ef  # noqa: E501
+# source sha256 8476d6f05c58b5a1012da80d676eb354c2dcc6ebb682622a30c9cf7926636626  body sha256 14270fdf1aee7529b4ec369b3b1b5c29d6664893e0606d9b0224536cb9db8187  # noqa: E501
 """nn.attention_parts: built in module 12_attention."""
 
 import functools
@@ -89,13 +89,14 @@ def sentence_by_sentence(forward, large=1 << 18):
     """
     @functools.wraps(forward)
     def one_by_one(query, key, value, mask=None, keep=None, scale=None):
-        inputs, n = (query, key, value, mask, keep), len(query)
+        inputs, n, ndim = (query, key, value, mask, keep), len(query), query.ndim
         if (not isinstance(query, np.ndarray) or math.prod(query.shape[:-1]) * key.shape[-2] <= large
-                or query.ndim < 3 or any([x.ndim != query.ndim or len(x) != n for x in inputs[:3]])
-                or any([x.ndim > query.ndim for x in inputs[3:] if x is not None])):
+                or ndim < 3 or any([x.ndim != ndim or len(x) != n for x in inputs[:3]])
+                or any([x.ndim >= ndim and (x.ndim > ndim or len(x) not in (1, n))
+                        for x in inputs[3:] if x is not None])):
             return forward(*inputs, scale)
 
-        def part(x, i): return x if x is None or x.ndim < query.ndim else x[i if len(x) > 1 else 0]
+        def part(x, i): return x if x is None or x.ndim < ndim else x[i if len(x) > 1 else 0]
 
         made = []
         for i in range(n):
