@@ -450,14 +450,10 @@ def masked_softmax(scores, mask=None, dim=-1):
     if not scores.size:
         return scores * 1
     ### BEGIN SOLUTION
-    if mask is None:
-        shares = scores.copy()
-    elif mask.dtype == bool:                           # np.where(mask, scores, -inf), in half the time
-        shares = np.fmin(scores, np.where(mask, np.inf, -np.inf).astype(scores.dtype))
-    else:
-        shares = scores + mask
-    shares -= np.maximum(shares.max(dim, keepdims=True), np.finfo(shares.dtype).min)
-    np.exp(shares, out=shares)                         # in place: this array is ours
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    shares = scores - np.maximum(scores.max(dim, keepdims=True), np.finfo(scores.dtype).min)
+    np.exp(shares, out=shares)                         # in place from here on: this array is ours
     shares /= np.maximum(shares.sum(dim, keepdims=True), 1)
     return shares
     ### END SOLUTION
@@ -624,15 +620,13 @@ def attention(query, key, value, mask=None, keep=None, scale=None):
 # %% [markdown]
 # The way back is given. With P = weights and S the scores: the gradient of V is Pᵀ g, that of P is g Vᵀ,
 # and softmax makes of it P * (g Vᵀ - r), with r the sum of P * (g Vᵀ) over a row. That goes to Q, times
-# K, and to K, times Q, both with 1/√d. (r is also the row of g times the row of out. That helps where P
-# is not kept, exercise 9; here it is, and out need not be.)
+# K, and to K, times Q, both with 1/√d.
 
 # %%
 #| export
 @vjp(attention)
 def _(kept, query, key, value, mask=None, keep=None, scale=None):
     weights = kept[1]
-
     def pull(g):
         dq, dk, ds = attention_gradients(g, weights, query, key, value, scale, keep)
         return dq, dk, lambda: (weights if keep is None else keep * weights).swapaxes(-1, -2) @ g, ds, None
@@ -745,8 +739,7 @@ def attend(query, key, value, mask=None, dropout_p=0.0, is_causal=False, scale=N
     The weights are those before dropout. They have a history: for it the op's lines are run with tensors.
     """
     check_attention(query, key, value, mask, dropout_p)
-    if mask is not None and mask.dtype.kind == "f":
-        mask = mask.to(query.dtype)
+    mask = mask.to(query.dtype) if mask is not None and mask.dtype.kind == "f" else mask
     if is_causal:
         mask = merged_mask(mask, causal_mask(query.shape[-2], key.shape[-2], device=query.device))
     gqa = enable_gqa and query.shape[-3] != key.shape[-3]
@@ -889,10 +882,9 @@ class MultiHeadAttention(HeadsBase):
         """(output (B, T, d_model), weights (B, H, T, S), or None unless needed).
 
         query: (B, T, d_model); key, value: (B, S, d_model), the query if not given. mask: (T, S), (B, T, S)
-        or what broadcasts to (B, H, T, S); True, or an integer other than 0, where a query may look at a key;
-        or floats to be added. Floats that are all 0 or 1, and both, mean the same as integers, for added they
-        would hide nothing; only if the mask requires a gradient they are added. With two arguments the second
-        is the mask. bias: floats that are always added. cache, layer: see `AttentionCache`.
+        or what broadcasts to (B, H, T, S); True, or a number other than 0 where all are 0 or 1, where a query
+        may look at a key; other floats are added. With two arguments the second is the mask. bias: floats
+        that are always added. cache, layer: see `AttentionCache`.
         """
         query, key, value, mask = sorted_out(query, key, value, mask, bias)
         q, k, v = self.heads(query, key, value, cache, layer)

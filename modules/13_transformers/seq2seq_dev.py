@@ -77,8 +77,8 @@ def padded_batch(source, pad, device):
 def check_places(layer, n):
     """ValueError if n new tokens need more places than were learned: [BOS] has the first."""
     if isinstance(layer, LearnedPositionalEmbedding) and n > layer.max_len:
-        raise ValueError(f"generate: max_new_tokens={n}, and max_len={layer.max_len} places were learned. Ask "
-                         "for fewer, or take positions='sinusoidal'.")
+        raise ValueError(f"generate: max_new_tokens={n}, and max_len={layer.max_len} places were learned. "
+                         "Ask for fewer, or take positions='sinusoidal'.")
 
 
 class Seq2SeqTransformer(Module):

@@ -642,7 +642,7 @@ def one_plus_decides():
 #
 # ## A second question
 #
-# A small GPT has read, for two seconds, the names of 144 who speak in nine of Shakespeare's plays. One and the
+# A small GPT has read, for two seconds, 144 names of people in nine of Shakespeare's plays. One and the
 # same network has written these:
 #
 # ```

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 949fa53c85b7448a33f7c74017103df02b0ce260d8d090aebde81329b7e98e65  body sha256 0dc2314ebbecc56cc249eaf2790e5f86b20d6fcaa69770d134c0f575ff1042c7  # noqa: E501
+# source sha256 bd3b3ebd06c18841de397c41570b4fbad59066d8edceefe3bceee5ff9affb948  body sha256 0dc2314ebbecc56cc249eaf2790e5f86b20d6fcaa69770d134c0f575ff1042c7  # noqa: E501
 """models.bert: built in module 13_transformers."""
 
 from tinytorch.core.creation import zeros_like

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 949fa53c85b7448a33f7c74017103df02b0ce260d8d090aebde81329b7e98e65  body sha256 2670bbb45169a3392bb21ca66dae7c7a8b116c95b8390add1a9e61bd2bf3621d  # noqa: E501
+# source sha256 bd3b3ebd06c18841de397c41570b4fbad59066d8edceefe3bceee5ff9affb948  body sha256 2670bbb45169a3392bb21ca66dae7c7a8b116c95b8390add1a9e61bd2bf3621d  # noqa: E501
 """models.masking: built in module 13_transformers."""
 
 from tinytorch.core.creation import rand, randint

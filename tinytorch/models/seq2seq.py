@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/seq2seq_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 a49bd2e0e7d210d32c746545041e6d2a281cc6c37a86dd7dba7b302c25ffc5b6  body sha256 2e2215387b729c1ee0a7b2c625a3f5574ff782960dcb78a566c9660bd88d4d68  # noqa: E501
+# source sha256 a4bb2fe15f9d059e9df71ff1c8459ce4937c0b75056e4f87be269b90c9730217  body sha256 c53a1dac0d546db6857c578b1e92012a3829bb8dfa0cffbe64814e225f175068  # noqa: E501
 """models.seq2seq: built in module 13_transformers."""
 
 import math
@@ -78,8 +78,8 @@ def padded_batch(source, pad, device):
 def check_places(layer, n):
     """ValueError if n new tokens need more places than were learned: [BOS] has the first."""
     if isinstance(layer, LearnedPositionalEmbedding) and n > layer.max_len:
-        raise ValueError(f"generate: max_new_tokens={n}, and max_len={layer.max_len} places were learned. Ask "
-                         "for fewer, or take positions='sinusoidal'.")
+        raise ValueError(f"generate: max_new_tokens={n}, and max_len={layer.max_len} places were learned. "
+                         "Ask for fewer, or take positions='sinusoidal'.")
 
 
 class Seq2SeqTransformer(Module):

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 949fa53c85b7448a33f7c74017103df02b0ce260d8d090aebde81329b7e98e65  body sha256 7827cc0e43225518d04546c4500cc0d239fef7dae6836c5aa7ce327b9eac836c  # noqa: E501
+# source sha256 bd3b3ebd06c18841de397c41570b4fbad59066d8edceefe3bceee5ff9affb948  body sha256 7827cc0e43225518d04546c4500cc0d239fef7dae6836c5aa7ce327b9eac836c  # noqa: E501
 """models.transformer: built in module 13_transformers."""
 
 from tinytorch.models.block_parts import SwiGLU, activation_named, check_norm

@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 8aaeb1e756a57d00d00e92560e9f1816d095d72cd1a1de921910c3c40d1c61ca  body sha256 d10156156c1d3cad3ec3f3f24f2352b20ffef791ecaddca6b2eb97d737161244  # noqa: E501
+# source sha256 a3888e969abcd8e4458801d05c14169959868445a6eb6fae15439cd45d2231f7  body sha256 ff693087267f62c4569e7e5d4672a74aebb10319e5ed8f0c54573f28ee1c4fc8  # noqa: E501
 """nn.attention: built in module 12_attention."""
 
 import numpy as np
@@ -76,14 +76,10 @@ def masked_softmax(scores, mask=None, dim=-1):
     """
     if not scores.size:
         return scores * 1
-    if mask is None:
-        shares = scores.copy()
-    elif mask.dtype == bool:                           # np.where(mask, scores, -inf), in half the time
-        shares = np.fmin(scores, np.where(mask, np.inf, -np.inf).astype(scores.dtype))
-    else:
-        shares = scores + mask
-    shares -= np.maximum(shares.max(dim, keepdims=True), np.finfo(shares.dtype).min)
-    np.exp(shares, out=shares)                         # in place: this array is ours
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    shares = scores - np.maximum(scores.max(dim, keepdims=True), np.finfo(scores.dtype).min)
+    np.exp(shares, out=shares)                         # in place from here on: this array is ours
     shares /= np.maximum(shares.sum(dim, keepdims=True), 1)
     return shares
 
@@ -118,7 +114,6 @@ def attention(query, key, value, mask=None, keep=None, scale=None):
 @vjp(attention)
 def _(kept, query, key, value, mask=None, keep=None, scale=None):
     weights = kept[1]
-
     def pull(g):
         dq, dk, ds = attention_gradients(g, weights, query, key, value, scale, keep)
         return dq, dk, lambda: (weights if keep is None else keep * weights).swapaxes(-1, -2) @ g, ds, None
@@ -137,8 +132,7 @@ def attend(query, key, value, mask=None, dropout_p=0.0, is_causal=False, scale=N
     The weights are those before dropout. They have a history: for it the op's lines are run with tensors.
     """
     check_attention(query, key, value, mask, dropout_p)
-    if mask is not None and mask.dtype.kind == "f":
-        mask = mask.to(query.dtype)
+    mask = mask.to(query.dtype) if mask is not None and mask.dtype.kind == "f" else mask
     if is_causal:
         mask = merged_mask(mask, causal_mask(query.shape[-2], key.shape[-2], device=query.device))
     gqa = enable_gqa and query.shape[-3] != key.shape[-3]
@@ -197,10 +191,9 @@ class MultiHeadAttention(HeadsBase):
         """(output (B, T, d_model), weights (B, H, T, S), or None unless needed).
 
         query: (B, T, d_model); key, value: (B, S, d_model), the query if not given. mask: (T, S), (B, T, S)
-        or what broadcasts to (B, H, T, S); True, or an integer other than 0, where a query may look at a key;
-        or floats to be added. Floats that are all 0 or 1, and both, mean the same as integers, for added they
-        would hide nothing; only if the mask requires a gradient they are added. With two arguments the second
-        is the mask. bias: floats that are always added. cache, layer: see `AttentionCache`.
+        or what broadcasts to (B, H, T, S); True, or a number other than 0 where all are 0 or 1, where a query
+        may look at a key; other floats are added. With two arguments the second is the mask. bias: floats
+        that are always added. cache, layer: see `AttentionCache`.
         """
         query, key, value, mask = sorted_out(query, key, value, mask, bias)
         q, k, v = self.heads(query, key, value, cache, layer)
