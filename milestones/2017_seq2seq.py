@@ -16,7 +16,7 @@ from tinytorch.text import CharTokenizer
 from tinytorch.training import Trainer
 from tinytorch.viz.attention import draw_attention
 
-SIZES = {"full": (64, 2, 6, 0.98), "test": (48, 1, 4, 0.8)}
+SIZES = {"full": (64, 2, 6, 0.98), "test": (48, 1, 3, 0.6)}
 parser = argparse.ArgumentParser()
 parser.add_argument("size", nargs="?", choices=SIZES, default="full")
 parser.add_argument("--task", choices=("dates", "numbers"), default="dates")

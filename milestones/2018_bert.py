@@ -22,14 +22,14 @@ from tinytorch.text.bert_words import bert_words
 from tinytorch.training import Trainer, accuracy
 from tinytorch.viz.curves import draw_curves
 
-#        times that the text is read, accuracy wanted, more than the other two by
-SIZES = {"full": (12, 0.84, 0.04), "test": (3, 0.75, -0.05)}
+# how often the text is read; wanted: nats (5.2 by the frequencies alone), accuracy, lead over the other two
+SIZES = {"full": (12, 3.9, 0.83, 0.04), "test": (2, 4.8, 0.7, -0.1)}
 parser = argparse.ArgumentParser()
 parser.add_argument("size", nargs="?", choices=SIZES, default="full")
 parser.add_argument("--seed", type=int, default=0)
 parser.add_argument("--checkpoint", help="a file: where the first training is saved, and goes on from")
 args = parser.parse_args()
-reads, needed, gain = SIZES[args.size]
+reads, nats, needed, gain = SIZES[args.size]
 
 train, held_out = shakespeare().split("\n\n\nTHE TEMPEST\n")
 common = [word for word, _ in Counter(bert_words(train)).most_common(1000)]
@@ -48,8 +48,8 @@ def batches(texts, labels=None):
 
     hide, labels = labels is None, labels or [0] * len(texts)
     read = words(texts, padding=True, truncation=True, max_length=24, return_tensors="pt")
-    data = TensorDataset(read.input_ids, read.attention_mask, torch.tensor(labels))
-    return DataLoader(data, batch_size=32, shuffle=True, collate_fn=collate)
+    return DataLoader(TensorDataset(read.input_ids, read.attention_mask, torch.tensor(labels)), batch_size=32,
+                      shuffle=True, collate_fn=collate)
 
 
 def fit(model, loss, data, epochs, rate, validation=None, checkpoint=None):
@@ -81,20 +81,20 @@ reader, found = bert(), sentences(train)
 hidden = batches([f"{mark} {text}" for text, mark in found])
 history = fit(BERTForMaskedLM(reader), token_loss, hidden, reads, 4e-3, checkpoint=args.checkpoint)
 print(f"{len(found):,} sentences read {reads} times: {history[-1]['loss']:.2f} nats a hidden word")
-
 texts, labels = questions(train)
 few = torch.randperm(len(texts))[:500].tolist()
 task = batches([f"[MASK] {texts[i]}" for i in few], [labels[i] for i in few])
-texts, labels = questions(held_out)
-test = batches([f"[MASK] {text}" for text in texts], labels)
+unseen, labels = questions(held_out)
+test = batches([f"[MASK] {text}" for text in unseen], labels)
 models = {"bag of words": (BagOfWords(), 1e-2), "from scratch": (BERTForSequenceClassification(bert()), 1e-3),
           "pre-trained": (BERTForSequenceClassification(reader), 3e-4)}
 rows = [{"epoch": epoch} for epoch in range(1, 11)]
 for name, (model, rate) in models.items():
     for row, trained in zip(rows, fit(model, nn.CrossEntropyLoss(), task, len(rows), rate, test)):
         row[name] = trained["val_accuracy"]
-    print(f"{name}: {row[name]:.1%} of {len(texts)} sentences it has never seen")
+    print(f"{name}: {row[name]:.1%} of {len(unseen)} sentences it has never seen")
 draw_curves(rows, list(models)).figure.savefig("2018_bert.png")
 print("picture: 2018_bert.png")
-if row["pre-trained"] < max(needed, row["bag of words"] + gain, row["from scratch"] + gain):
-    raise SystemExit(f"missed: {needed:.0%}, and {gain:.0%} more than the other two")
+others = max(row["bag of words"], row["from scratch"])
+if history[-1]["loss"] > nats or row["pre-trained"] < max(needed, others + gain):
+    raise SystemExit(f"missed: {nats} nats, {needed:.0%}, and {gain:.0%} more than the other two")

@@ -18,7 +18,7 @@ from tinytorch.text import CharTokenizer
 from tinytorch.training import Trainer
 from tinytorch.viz.attention import draw_attention
 
-SIZES = {"full": (128, 64, 5, 1.75), "quick": (128, 64, 1, 1.95), "test": (64, 200, 1, 2.35)}
+SIZES = {"full": (128, 64, 5, 1.75), "quick": (128, 64, 1, 1.95), "test": (64, 256, 1, 2.35)}
 parser = argparse.ArgumentParser()
 parser.add_argument("size", nargs="?", choices=SIZES, default="full")
 parser.add_argument("--text", help="a file, or a folder with files named *_gut.txt")

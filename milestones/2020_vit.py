@@ -19,7 +19,7 @@ from tinytorch.training import Trainer, accuracy
 from tinytorch.viz.spatial import draw_filters
 
 # pictures, their side, a patch's, the furthest shift, dropout, epochs, wanted
-SETS = {"digits": (digits, 8, 2, 0, 0.1, 20, 0.94), "mnist": (mnist, 28, 4, 2, 0.0, 30, 0.95)}
+SETS = {"digits": (digits, 8, 2, 0, 0.1, 15, 0.94), "mnist": (mnist, 28, 4, 2, 0.0, 30, 0.95)}
 parser = argparse.ArgumentParser()
 parser.add_argument("names", nargs="*", metavar="|".join(SETS), default=list(SETS))
 parser.add_argument("--seed", type=int, default=0)

@@ -1,6 +1,6 @@
-"""The whole course in two minutes (`tito demo`): a stub, its solution, the export, the network.
+"""The whole course in three minutes (`tito demo`): a stub, its solution, the export, the network, a GPT.
 
-`tito demo --gpt` shows what it leads to: the milestone of 2018, run with the package that the repository has.
+The GPT is the milestone of 2018, run with the package that the repository has; `--quick` leaves it out.
 """
 
 import json

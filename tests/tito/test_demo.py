@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tito import demo
+from tito.commands.student.demo import command
 from tito.runner import run_python
 
 
@@ -81,9 +82,19 @@ def test_gpt_runs_the_milestone(small_course, monkeypatch, code, learned):
     assert demo.write() == (learned, "VIOLA. ['quick', '--picture', '']")
 
 
+@pytest.mark.parametrize("quick, shown, learned, code", [
+    (False, True, True, 0), (False, True, False, 1), (False, False, True, 1), (True, True, False, 0)])
+def test_the_gpt_comes_last(monkeypatch, capsys, quick, shown, learned, code):
+    """It is shown unless something went wrong before, or --quick was said."""
+    monkeypatch.setattr(demo, "show", lambda steps: shown)
+    monkeypatch.setattr(demo, "write", lambda: (learned, "VIOLA."))
+    assert command.callback(quick) == code
+    assert ("VIOLA." in capsys.readouterr().out) == (shown and not quick)
+
+
 def test_the_demo(tmp_path):
-    """All of it, from a folder that is no course, as after `pip install`."""
-    code, printed = run_python(["-c", "from tito.cli import main; main()", "demo"], tmp_path)
+    """All but the GPT, from a folder that is no course, as after `pip install`."""
+    code, printed = run_python(["-c", "from tito.cli import main; main()", "demo", "--quick"], tmp_path)
     assert code == 0, printed
     assert "wanted: 96.5 %, and more than the linear model: reached" in printed
     assert "Next: " in printed and "tinytorch/core/autograd.py" in printed
