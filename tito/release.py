@@ -37,8 +37,8 @@ Each lesson says where to write: between `### BEGIN SOLUTION` and `### END SOLUT
     tito test {nn}       run a module's tests on your code
     tito export {nn}     put a finished module into tinytorch
 
-The scripts in `milestones/` train something real with your package, after module 09:
-`python -m milestones.1998_lenet`, here in this folder.
+The scripts in `milestones/` train something real with your package, up to 1998 after module 09 and the
+others after 13: `python -m milestones.1998_lenet`, `python -m milestones.2018_gpt`, here in this folder.
 
 Begin with `{lesson}`: open it in VS Code or JupyterLab, or run it with Python.
 """

@@ -87,13 +87,12 @@ one_thread = threadpool_limits.wrap(limits=1, user_api="blas")         # a secon
 
 
 @one_thread
-def train(make, lr, warm_up=1, steps=40, seed=0):
-    """Train make(), a Copier, by Adam: (loss at the start, at the end, likeness at the top after one step).
-
-    warm_up: over so many steps the rate grows to lr.
+def train(kind, block, norm, lr, warm_up=1, steps=40, seed=0):
+    """Train a `copier` by Adam; print its loss at the start, at the end, and the likeness at the top after
+    five steps. warm_up: over so many steps the rate grows to lr.
     """
     manual_seed(seed)
-    model, losses = make(), []
+    model, losses = copier(kind, block, norm), []
     optimizer = Adam(model.parameters(), lr=lr)
     for step in range(1, steps + 1):
         optimizer.param_groups[0]["lr"] = lr * min(1, step / warm_up)
@@ -102,10 +101,11 @@ def train(make, lr, warm_up=1, steps=40, seed=0):
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-        if step == 1:
+        if step == 5:
             with no_grad():
                 alike = likeness(model.vectors(letters())[-1])
-    return losses[0], float(np.mean(losses[-5:])), alike
+    print(f"{kind:6} {'with warm-up' if warm_up > 1 else '':12} loss {losses[0]:.2f}, after {steps} steps "
+          f"{np.mean(losses[-5:]):.3f}; likeness at the top after five steps: {alike:.4f}")
 
 
 # %%
@@ -138,8 +138,12 @@ def bars(numbers):
     return "".join(["▁▂▃▄▅▆▇█"[min(7, max(0, int(8 * x)))] for x in numbers])
 
 
-def show_by_depth(alike, slopes):
-    """Print {name: a number for each block}, likeness and gradient; in a notebook, draw them too."""
+def show_by_depth(block, norm):
+    """Print likeness and gradient at each block of four untrained copiers; in a notebook, draw them too."""
+    alike, slopes = {}, {}
+    for kind in "pre", "post", "no x +", "no x +, no norm":
+        manual_seed(0)
+        alike[kind], slopes[kind] = by_depth(copier(kind, block, norm))
     print(f"{'':16} likeness behind block 1 to 12; of 1, 6, 12        gradient of block 1 and 12")
     for kind, numbers in alike.items():
         some = "  ".join([f"{numbers[i]:.4f}" for i in (0, 5, 11)])

@@ -23,7 +23,7 @@ LONGEST = 12
 # %%
 @cache
 def speakers():
-    """The names that stand above a speech, in one word: 144, from Adrian to York."""
+    """The headings of one word that stand above a speech: 144, from Adrian to Watch."""
     from tinytorch.data.texts import shakespeare       # module 08, for this alone
 
     return sorted({name.title() for name in re.findall(r"^([A-Z]{3,12})\.$", shakespeare(), re.M)})
