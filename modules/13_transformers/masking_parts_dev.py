@@ -7,7 +7,7 @@
 #| default_exp models.masking_parts
 
 # %%
-from tinytorch.core.creation import tensor
+from tinytorch.core.creation import arange
 
 
 # %%
@@ -32,14 +32,15 @@ def ordinary_tokens(vocab_size, special_ids, device=None):
     """All ids below vocab_size that are not special, (n,). ValueError if there are none, or one is None."""
     if None in special_ids:
         raise ValueError("mask_id or a special id is None: does the tokenizer have a [MASK]?")
-    ids = [i for i in range(vocab_size) if i not in special_ids]
-    if not ids:
+    ids = arange(vocab_size, device=device)
+    ids = ids[~is_any_of(ids, special_ids)]
+    if not len(ids):
         raise ValueError(f"of a vocabulary of {vocab_size} all are special: nothing is left to draw from.")
-    return tensor(ids, device=device)
+    return ids
 
 
 def is_any_of(token_ids, ids):
-    """Where token_ids (B, T) are one of `ids`: (B, T) bools."""
+    """Where token_ids are one of `ids`: bools of their shape."""
     found = token_ids != token_ids
     for i in ids:
         found = found | (token_ids == i)

@@ -1,8 +1,8 @@
 # Generated from modules/13_transformers/masking_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 cb9cd337ec62e207eb6196385bddeafc8e193ca9409e5927325dff9e2a67c9b7  body sha256 939666cafc36d4b9f55f316bf3b4650a204cf9f32343e8f1d027f69320a73a9f  # noqa: E501
+# source sha256 39b821d41c6355c95f87f1f8ba6c1ad6325ff817d8b066178a4665228bb9d54d  body sha256 a190a7cb80dc7ea5df1c47ae3d35f7405f39a5f702b5927252d08cc2cc6dd6e3  # noqa: E501
 """models.masking_parts: built in module 13_transformers."""
 
-from tinytorch.core.creation import tensor
+from tinytorch.core.creation import arange
 
 __all__ = ["as_bools", "check_share", "is_any_of", "ordinary_tokens"]
 
@@ -27,14 +27,15 @@ def ordinary_tokens(vocab_size, special_ids, device=None):
     """All ids below vocab_size that are not special, (n,). ValueError if there are none, or one is None."""
     if None in special_ids:
         raise ValueError("mask_id or a special id is None: does the tokenizer have a [MASK]?")
-    ids = [i for i in range(vocab_size) if i not in special_ids]
-    if not ids:
+    ids = arange(vocab_size, device=device)
+    ids = ids[~is_any_of(ids, special_ids)]
+    if not len(ids):
         raise ValueError(f"of a vocabulary of {vocab_size} all are special: nothing is left to draw from.")
-    return tensor(ids, device=device)
+    return ids
 
 
 def is_any_of(token_ids, ids):
-    """Where token_ids (B, T) are one of `ids`: (B, T) bools."""
+    """Where token_ids are one of `ids`: bools of their shape."""
     found = token_ids != token_ids
     for i in ids:
         found = found | (token_ids == i)
