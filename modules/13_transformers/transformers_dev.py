@@ -1282,7 +1282,7 @@ class TestMaskTokens:
 
     def masked(self, ids=None, seed=0, mask_id=5, vocab_size=1000, special_ids=range(5), **how):
         self.ids = self.ids if ids is None else ids
-        before, generator = self.ids.tolist(), Generator().manual_seed(seed)
+        before, generator = self.ids.numpy().copy(), Generator().manual_seed(seed)
         with saying("bitwise_and? a & (b < c): brackets around each comparison", RuntimeError):
             out = mask_tokens(self.ids, mask_id, vocab_size, special_ids, generator=generator, **how)
         if not isinstance(out, tuple) or len(out) != 2:

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 23f0375fa2c295e406cb7189eb52b1123a36db89dc937276354fe2a6c6c697e0  body sha256 2670bbb45169a3392bb21ca66dae7c7a8b116c95b8390add1a9e61bd2bf3621d  # noqa: E501
+# source sha256 492961637830c356d084e1f46a88c3b3f543a2f2d91fd42db6a2ad23aedef660  body sha256 2670bbb45169a3392bb21ca66dae7c7a8b116c95b8390add1a9e61bd2bf3621d  # noqa: E501
 """models.masking: built in module 13_transformers."""
 
 from tinytorch.core.creation import rand, randint

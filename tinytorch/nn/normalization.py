@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 23f0375fa2c295e406cb7189eb52b1123a36db89dc937276354fe2a6c6c697e0  body sha256 dd09b78d6c607a63e248e3faf65634a46b6a0eec0fb2362a8ec464d81f456fd1  # noqa: E501
+# source sha256 492961637830c356d084e1f46a88c3b3f543a2f2d91fd42db6a2ad23aedef660  body sha256 dd09b78d6c607a63e248e3faf65634a46b6a0eec0fb2362a8ec464d81f456fd1  # noqa: E501
 """nn.normalization: built in module 13_transformers."""
 
 import numpy as np
