@@ -35,7 +35,8 @@ def draw_attention(weights, queries=None, keys=None, across=4):
     keys = queries if keys is None else keys
     across = min(across, len(heads))
     rows = -(-len(heads) // across)
-    _, grid = plt.subplots(rows, across, figsize=(3 * across, 3 * rows), squeeze=False)
+    side = max(3, 0.17 * max(heads.shape[1:]))         # inches: a word has room beside each row
+    _, grid = plt.subplots(rows, across, figsize=(side * across, side * rows), squeeze=False)
     for i, axes in enumerate(grid.flat):
         if i >= len(heads):
             axes.axis("off")

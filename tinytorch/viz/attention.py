@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/pictures_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 94f52f54ed7bddd99a32e2938bde755cfa73575925970ede1e35b0ee4e2bf371  body sha256 d646474fca8172848a01c51966ccac284535b03e876297f65028d668b31b27cc  # noqa: E501
+# source sha256 0310836471120036a033c9f4a530e6e9673462bea75a591c7904fde5abdb4009  body sha256 88864ef7de5ddd0b75e49bfb444b2812ed1dbcffb3773996ed23992ebf6d3902  # noqa: E501
 """viz.attention: built in module 12_attention."""
 
 from tinytorch.viz.graph import pyplot
@@ -29,7 +29,8 @@ def draw_attention(weights, queries=None, keys=None, across=4):
     keys = queries if keys is None else keys
     across = min(across, len(heads))
     rows = -(-len(heads) // across)
-    _, grid = plt.subplots(rows, across, figsize=(3 * across, 3 * rows), squeeze=False)
+    side = max(3, 0.17 * max(heads.shape[1:]))         # inches: a word has room beside each row
+    _, grid = plt.subplots(rows, across, figsize=(side * across, side * rows), squeeze=False)
     for i, axes in enumerate(grid.flat):
         if i >= len(heads):
             axes.axis("off")
