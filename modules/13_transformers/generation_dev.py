@@ -72,6 +72,11 @@ def ends_of(eos):
     return [] if eos is None else np.ravel(eos).tolist()
 
 
+def rows_of(prompts, device=None):
+    """A list of prompts, of lists or tensors of ids, as a list of tensors (T,)."""
+    return [tensor(list(row), dtype=int64, device=device) for row in prompts]
+
+
 class Writing:
     """Texts that grow token by token: `ids` (B, t) is what there is so far.
 
@@ -81,7 +86,7 @@ class Writing:
     """
     def __init__(self, start, max_new_tokens, eos=None, device=None):
         self.ends, self.alike = ends_of(eos), isinstance(start, Tensor)
-        rows = start if self.alike else [tensor(list(row), dtype=int64, device=device) for row in start]
+        rows = start if self.alike else rows_of(start, device)
         lengths = [len(row) for row in rows]
         longest = max(lengths)
         self.prompts = start if self.alike else pad_sequence(rows, batch_first=True)
@@ -234,5 +239,5 @@ def beams_of(model, start, max_new_tokens, num_beams, eos=None, length_penalty=1
             return search(start)
         if cache is not None:
             raise ValueError("generate: beams with a cache need prompts of one length, a tensor (B, T).")
-        device = model.token_embedding.weight.device
-        return [search(tensor(list(row), dtype=int64, device=device).unsqueeze(0))[0] for row in start]
+        rows = rows_of(start, model.token_embedding.weight.device)
+        return [search(row.unsqueeze(0))[0] for row in rows]

@@ -9,7 +9,7 @@
 
 # %%
 import numpy as np
-from norm_parts_dev import NormLayer, over_last
+from norm_parts_dev import NormLayer, over_last, slope_of_weight
 
 from tinytorch.core.autograd import composite, vjp
 from tinytorch.core.op import op
@@ -39,7 +39,7 @@ def _(kept, x, weight=None, eps=None):
         def to_x():
             h = g if weight is None else g * weight
             return scale * (h - normal * (h * normal).mean(-1, keepdims=True))
-        return to_x, None if weight is None else lambda: g * normal
+        return to_x, None if weight is None else lambda: slope_of_weight(g, normal)
 
     return pull
 

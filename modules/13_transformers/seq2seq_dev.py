@@ -10,11 +10,19 @@
 # %%
 import math
 
-from tinytorch.core.creation import full, tensor
+from tinytorch.core.creation import full
 from tinytorch.core.dtypes import int64
 from tinytorch.core.tensor import Tensor
 from tinytorch.models.block_parts import init_weights, position_layer, word_head
-from tinytorch.models.generation import Writing, beam_search, check_task, evaluating, generator_of, unread
+from tinytorch.models.generation import (
+    Writing,
+    beam_search,
+    check_task,
+    evaluating,
+    generator_of,
+    rows_of,
+    unread,
+)
 from tinytorch.models.gpt import next_token
 from tinytorch.models.transformer import TransformerDecoderBlock, TransformerEncoder
 from tinytorch.nn.attention import padding_mask
@@ -70,8 +78,7 @@ def padded_batch(source, pad, device):
     """source (B, S) as it is; a list of B sources of any lengths as one, filled up with `pad`."""
     if isinstance(source, Tensor):
         return source
-    rows = [tensor(list(row), dtype=int64, device=device) for row in source]
-    return pad_sequence(rows, batch_first=True, padding_value=0 if pad is None else pad)
+    return pad_sequence(rows_of(source, device), batch_first=True, padding_value=0 if pad is None else pad)
 
 
 def check_places(layer, n):

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/generation_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 f003da597948061b9fa511c12469ed49bd53fe719f20bc88717e8f3c8333cb76  body sha256 0e403c0e122c2b6a6bc8c377d50fe8639cf50a9c7c56159d7c5d7cab4f644e73  # noqa: E501
+# source sha256 041db60623309914328b03b1f866b227de484cf6c4faca48a0286b73062c9a04  body sha256 f1f330e9c614b80757b1255b31419a0b75d1ec9c5c6302f6914cdc06acdafdfe  # noqa: E501
 """models.generation: built in module 13_transformers."""
 
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ from tinytorch.nn.packed import pad_sequence
 
 __all__ = [
     "Beams", "Writing", "beam_search", "beams_of", "check_room", "check_task", "ends_of",
-    "evaluating", "generator_of", "unread",
+    "evaluating", "generator_of", "rows_of", "unread",
 ]
 
 
@@ -69,6 +69,11 @@ def ends_of(eos):
     return [] if eos is None else np.ravel(eos).tolist()
 
 
+def rows_of(prompts, device=None):
+    """A list of prompts, of lists or tensors of ids, as a list of tensors (T,)."""
+    return [tensor(list(row), dtype=int64, device=device) for row in prompts]
+
+
 class Writing:
     """Texts that grow token by token: `ids` (B, t) is what there is so far.
 
@@ -78,7 +83,7 @@ class Writing:
     """
     def __init__(self, start, max_new_tokens, eos=None, device=None):
         self.ends, self.alike = ends_of(eos), isinstance(start, Tensor)
-        rows = start if self.alike else [tensor(list(row), dtype=int64, device=device) for row in start]
+        rows = start if self.alike else rows_of(start, device)
         lengths = [len(row) for row in rows]
         longest = max(lengths)
         self.prompts = start if self.alike else pad_sequence(rows, batch_first=True)
@@ -217,5 +222,5 @@ def beams_of(model, start, max_new_tokens, num_beams, eos=None, length_penalty=1
             return search(start)
         if cache is not None:
             raise ValueError("generate: beams with a cache need prompts of one length, a tensor (B, T).")
-        device = model.token_embedding.weight.device
-        return [search(tensor(list(row), dtype=int64, device=device).unsqueeze(0))[0] for row in start]
+        rows = rows_of(start, model.token_embedding.weight.device)
+        return [search(row.unsqueeze(0))[0] for row in rows]

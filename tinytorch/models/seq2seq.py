@@ -1,10 +1,10 @@
 # Generated from modules/13_transformers/seq2seq_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 a4bb2fe15f9d059e9df71ff1c8459ce4937c0b75056e4f87be269b90c9730217  body sha256 c53a1dac0d546db6857c578b1e92012a3829bb8dfa0cffbe64814e225f175068  # noqa: E501
+# source sha256 e28c02cbfcb1af95f1d3ed27d7d59bf17e9a94a0dbed5fd4322136705c17b84a  body sha256 0c5ea57a7bc690a08b511138b13e8731aed2df20f23f803c2dc1ba932d92d05a  # noqa: E501
 """models.seq2seq: built in module 13_transformers."""
 
 import math
 
-from tinytorch.core.creation import full, tensor
+from tinytorch.core.creation import full
 from tinytorch.core.dtypes import int64
 from tinytorch.core.tensor import Tensor
 from tinytorch.models.block_parts import init_weights, position_layer, word_head
@@ -14,6 +14,7 @@ from tinytorch.models.generation import (
     check_task,
     evaluating,
     generator_of,
+    rows_of,
     unread,
 )
 from tinytorch.models.gpt import next_token
@@ -71,8 +72,7 @@ def padded_batch(source, pad, device):
     """source (B, S) as it is; a list of B sources of any lengths as one, filled up with `pad`."""
     if isinstance(source, Tensor):
         return source
-    rows = [tensor(list(row), dtype=int64, device=device) for row in source]
-    return pad_sequence(rows, batch_first=True, padding_value=0 if pad is None else pad)
+    return pad_sequence(rows_of(source, device), batch_first=True, padding_value=0 if pad is None else pad)
 
 
 def check_places(layer, n):

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/rms_norm_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 2b8b5f88e7c4136b43a458dce7a6a92fd1755416239e48674b40aba0f7f9504d  body sha256 0b9986fd6771b579b7309ad0d71c929268113819186b75487a36b33531ad70ac  # noqa: E501
+# source sha256 5fa8815ca8d4b90418f2eb937d44a199c78de8aa0d6c3cf1e277543222746706  body sha256 1979edc51e3c9fbe2efd5540411001b8a506e76917d8f025a166c19d60904f33  # noqa: E501
 """nn.rms_norm: built in module 13_transformers."""
 
 import numpy as np
@@ -7,7 +7,7 @@ import numpy as np
 from tinytorch.core.autograd import composite, vjp
 from tinytorch.core.op import op
 from tinytorch.nn.floats import floats_only
-from tinytorch.nn.norm_parts import NormLayer, over_last
+from tinytorch.nn.norm_parts import NormLayer, over_last, slope_of_weight
 
 __all__ = ["RMSNorm", "rms_norm"]
 
@@ -33,7 +33,7 @@ def _(kept, x, weight=None, eps=None):
         def to_x():
             h = g if weight is None else g * weight
             return scale * (h - normal * (h * normal).mean(-1, keepdims=True))
-        return to_x, None if weight is None else lambda: g * normal
+        return to_x, None if weight is None else lambda: slope_of_weight(g, normal)
 
     return pull
 
