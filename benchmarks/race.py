@@ -33,10 +33,14 @@ def seconds(f, prepare=None, count=1, least=0.25):
 def child(file, library, threads, only):
     """One round of one library, in a process of its own: {name: seconds}."""
     env = {name: value for name, value in os.environ.items()
-           if not name.startswith("OPENBLAS_")}        # NumPy chooses the kernels of this processor itself
+           if not name.startswith("OPENBLAS_")}        # the library, or NumPy, chooses the kernels itself
     env |= {f"{name}_NUM_THREADS": str(threads) for name in ("OMP", "OPENBLAS", "MKL")}
-    command = [sys.executable, file, "--child", library, "--threads", str(threads), "--only", only]
-    out = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=env, check=True)
+    env["PYTHONPATH"] = str(Path(file).parent)
+    # the library before NumPy, which `file` may import first: see tinytorch/_openblas.py
+    start = f"import {library}, runpy, sys; sys.argv.pop(0); runpy.run_path(sys.argv[0], run_name='__main__')"
+    options = ["--child", library, "--threads", str(threads), "--only", only]
+    out = subprocess.run([sys.executable, "-c", start, file, *options], capture_output=True, text=True,
+                         encoding="utf-8", env=env, check=True)
     return json.loads(out.stdout)
 
 

@@ -4,16 +4,14 @@ The files below `core`, `nn`, ... that start with "Generated from" are written b
 lessons in `modules/`. This file and the other faces hand on their names.
 """
 
-import os
 import warnings
 from importlib import import_module
 from math import e, inf, nan, pi  # noqa: F401
 
 from tinytorch._faces import face
+from tinytorch._openblas import set_up as set_up_openblas
 
-# Before NumPy is loaded, as OpenBLAS reads it then. Its threads spin while they wait for the next product, by
-# default 2^26 ticks of the clock, some 20 ms, and take a core from everything else; 2^16 are some 20 us.
-os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
+set_up_openblas()                  # before NumPy is loaded
 
 __version__ = "0.1.0"
 

@@ -9,7 +9,6 @@
 #| default_exp core.math
 
 # %%
-import functools
 import math
 from typing import NamedTuple
 
@@ -21,6 +20,7 @@ from tinytorch.core.base import METHODS, method, spelled
 from tinytorch.core.dtypes import bool_, float32, int64, result_type
 from tinytorch.core.op import op
 from tinytorch.core.tensor import Tensor
+from tinytorch.core.threads import in_pieces
 
 # %% [markdown]
 # ## Functions of one number
@@ -90,10 +90,7 @@ def atanh(x): return np.arctanh(floats(x))
 # For a float32 half of those digits are lost, and the exact gelu of transformers asks for erf all day. There
 # erf(x) is tanh(x p(x²)), with one polynomial p, fitted so that the largest relative error (1e-7) is as small
 # as it can be; beyond 5 it is 1 to the last digit of a float32. Nine steps in place of thirty.
-#
-# And each step of such a formula reads and writes an array as large as x. A large one does not stay in the
-# processor's cache from one step to the next, and memory is several times slower. So `in_pieces` does all the
-# steps with one piece, then with the next.
+# (`in_pieces` does all the steps with one piece of x, then with the next.)
 
 # %%
 #| export
@@ -115,31 +112,6 @@ def _fraction(x, coefficients):
     for a, b in zip(coefficients[0][2:], coefficients[1][2:]):
         above, below = above * x + a, below * x + b
     return above / below
-
-
-def in_pieces(forward, size=1 << 15):
-    """`forward` for functions of each number alone: what it makes of large arrays is made piece by piece.
-
-    forward(x, *others): takes arrays of one shape, then what else it likes; gives such an array, or several.
-    into: a contiguous array, which may be one of the inputs, that a large result is written to.
-    """
-    @functools.wraps(forward)
-    def pieced(x, *others, into=None, **params):
-        if not isinstance(x, np.ndarray) or x.size <= size:
-            return forward(x, *others, **params)
-        flat = [a.reshape(-1) if isinstance(a, np.ndarray) else a for a in (x, *others)]
-        made = [] if into is None else [into.reshape(-1)]
-        for start in range(0, x.size, size):
-            piece = slice(start, start + size)
-            results = forward(*[a[piece] if isinstance(a, np.ndarray) else a for a in flat], **params)
-            several = isinstance(results, tuple)
-            results = results if several else (results,)
-            made = made or [np.empty(x.size, result.dtype) for result in results]
-            for whole, result in zip(made, results):
-                whole[piece] = result
-        made = tuple([whole.reshape(x.shape) for whole in made])
-        return made if several else made[0]
-    return pieced
 
 
 _ATANH_ERF = (1.41848921e-7, -5.66841415e-6, 8.76369250e-5, -6.19783510e-4, -1.91832237e-4,

@@ -23,9 +23,10 @@ import math
 import numpy as np
 from floats_dev import along_dim, any_numbers, floats_only, refuse_bools
 
-from tinytorch.core.math import erf, floats, in_pieces
+from tinytorch.core.math import erf, floats
 from tinytorch.core.op import op
 from tinytorch.core.tensor import Tensor
+from tinytorch.core.threads import in_pieces
 
 
 # %%

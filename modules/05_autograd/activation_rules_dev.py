@@ -14,8 +14,9 @@ import math
 import numpy as np
 
 from tinytorch.core.autograd import composite, vjp
-from tinytorch.core.math import erf, in_pieces, sum
+from tinytorch.core.math import erf, sum
 from tinytorch.core.op import op
+from tinytorch.core.threads import in_pieces
 from tinytorch.nn.activations import (
     gelu,
     leaky_relu,

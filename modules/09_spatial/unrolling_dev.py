@@ -11,12 +11,12 @@
 import math
 
 import numpy as np
-from threads_dev import threads_of_blas, together
 
 from tinytorch.core.autograd import vjp
 from tinytorch.core.backend import array_module
 from tinytorch.core.op import op
 from tinytorch.core.rules import spread
+from tinytorch.core.threads import threads_of_blas, together
 
 
 # %%

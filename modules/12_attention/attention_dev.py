@@ -627,11 +627,7 @@ def attention(query, key, value, mask=None, keep=None, scale=None):
 @vjp(attention)
 def _(kept, query, key, value, mask=None, keep=None, scale=None):
     weights = kept[1]
-    def pull(g):
-        dq, dk, ds = attention_gradients(g, weights, query, key, value, scale, keep)
-        return dq, dk, lambda: (weights if keep is None else keep * weights).swapaxes(-1, -2) @ g, ds, None
-
-    return pull
+    return lambda g: attention_gradients(g, weights, query, key, value, mask, keep, scale)
 
 
 @composite(attention)                                  # the same lines, with tensors: see module 05

@@ -16,6 +16,7 @@ import numpy as np
 from tinytorch.core.creation import rand
 from tinytorch.core.dtypes import float32
 from tinytorch.core.ops import broadcast_shape
+from tinytorch.core.threads import gathered, threads_of_blas
 
 
 # %%
@@ -95,34 +96,38 @@ def ungrouped(x):
 
 # %% [markdown]
 # The scores of many sentences are more than a processor's cache holds, and every step of the softmax reads
-# and writes them all. One sentence after the other they stay there; and what a step leaves over is small.
+# and writes them all. A few sentences after the other they stay there; what a step leaves over is small; and
+# each core can have sentences of its own.
 
 # %%
 #| export
-def sentence_by_sentence(forward, large=1 << 18):
-    """`forward` of an attention op: what has more scores than `large` goes one by one along the first axis.
+def by_sentence(f, inputs, scores, large=1 << 18):
+    """f(*inputs), a tuple of arrays; along the first axis piece by piece if there are many `scores`.
 
-    forward(query, key, value, mask, keep, scale) gives (output, weights). Arrays of NumPy alone: others, and
-    tensors, go as they are.
+    inputs: arrays, (n, ..., T, d) the first; those with one row, or without that axis, go with every piece.
+    They may be None. Arrays of NumPy alone: others, and tensors, go as they are, and so do inputs that do not
+    fit each other. large: so many scores are many for one thread, or for several together.
     """
+    n, ndim, share = len(inputs[0]), inputs[0].ndim, large // threads_of_blas()
+    if (not isinstance(inputs[0], np.ndarray) or scores <= share or ndim < 3
+            or any([x.ndim >= ndim and (x.ndim > ndim or len(x) not in (1, n))
+                    for x in inputs if x is not None])):
+        return f(*inputs)
+
+    def cut(piece):
+        return [x if x is None or x.ndim < ndim else x[piece if len(x) > 1 else 0] for x in inputs]
+
+    if n == 1:                                         # a single sentence: head by head
+        return tuple([array[None] for array in by_sentence(f, cut(0), scores, large)])
+    return gathered(lambda piece: f(*cut(piece)), n, max(1, share * n // scores))
+
+
+def sentence_by_sentence(forward):
+    """`forward` of an attention op, (query, ..., keep, scale) to (output, weights), `by_sentence`."""
     @functools.wraps(forward)
     def one_by_one(query, key, value, mask=None, keep=None, scale=None):
-        inputs, n, ndim = (query, key, value, mask, keep), len(query), query.ndim
-        if (not isinstance(query, np.ndarray) or math.prod(query.shape[:-1]) * key.shape[-2] <= large
-                or ndim < 3 or any([x.ndim != ndim or len(x) != n for x in inputs[:3]])
-                or any([x.ndim >= ndim and (x.ndim > ndim or len(x) not in (1, n))
-                        for x in inputs[3:] if x is not None])):
-            return forward(*inputs, scale)
-
-        def part(x, i): return x if x is None or x.ndim < ndim else x[i if len(x) > 1 else 0]
-
-        made = []
-        for i in range(n):
-            results = forward(*[part(x, i) for x in inputs], scale)
-            made = made or [np.empty((n, *result.shape), result.dtype) for result in results]
-            for whole, result in zip(made, results):
-                whole[i] = result
-        return tuple(made)
+        return by_sentence(lambda *inputs: forward(*inputs, scale), (query, key, value, mask, keep),
+                           math.prod(query.shape[:-1]) * key.shape[-2])
     return one_by_one
 
 
@@ -133,14 +138,25 @@ def sentence_by_sentence(forward, large=1 << 18):
 
 # %%
 #| export
-def attention_gradients(g, weights, query, key, value, scale, keep):
-    """(gradient of query, of key, of the scores), arrays, from that of the output, g (..., T, dv)."""
+def attention_gradients(g, weights, query, key, value, mask, keep, scale):
+    """The gradients of attention's first five inputs, arrays, from that of the output, g (..., T, dv).
+
+    The mask's, that of the scores, is None unless it is of floats, and that of `keep` is None.
+    """
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    scores = g @ value.swapaxes(-1, -2)
-    if keep is not None:
-        scores *= keep
-    scores -= np.einsum("...s,...s->...", scores, weights)[..., None]
-    scores *= weights
-    to_query = scores @ key
-    to_query *= scale
-    return to_query, scores.swapaxes(-1, -2) @ (query * scale), scores
+    added = mask is not None and mask.dtype.kind == "f"
+
+    def gradients(g, weights, query, key, value, keep):
+        scores = g @ value.swapaxes(-1, -2)
+        if keep is not None:
+            scores *= keep
+        scores -= np.einsum("...s,...s->...", scores, weights)[..., None]
+        scores *= weights
+        to_query = scores @ key
+        to_query *= scale
+        to_key = scores.swapaxes(-1, -2) @ (query * scale)
+        to_value = (weights if keep is None else weights * keep).swapaxes(-1, -2) @ g
+        return (to_query, to_key, to_value, scores) if added else (to_query, to_key, to_value)
+
+    found = by_sentence(gradients, (g, weights, query, key, value, keep), weights.size)
+    return found if added else (*found, None)

@@ -70,15 +70,15 @@ def check(config, **wanted):
             refuse(f"{name}={config[name]!r}", f"only {value!r} is")
 
 
-ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu",
-               "silu": "silu", "swish": "silu"}
+ACTIVATION_NAMES = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu",
+                    "silu": "silu", "swish": "silu"}         # theirs: ours
 
 
 def activation(name):
     """Our name of an activation."""
-    if name not in ACTIVATIONS:
-        refuse(f"the activation {name!r}", f"only {', '.join(ACTIVATIONS)} are")
-    return ACTIVATIONS[name]
+    if name not in ACTIVATION_NAMES:
+        refuse(f"the activation {name!r}", f"only {', '.join(ACTIVATION_NAMES)} are")
+    return ACTIVATION_NAMES[name]
 
 
 def without_biases(model, *ends):

@@ -19,13 +19,21 @@ def check_share(prob):
 
 
 def as_bools(attention_mask, token_ids):
-    """attention_mask of any dtype as bools (B, T), or None. RuntimeError if token_ids have another shape."""
+    """attention_mask, 0s and 1s of any dtype, as bools (B, T), or None.
+
+    RuntimeError if token_ids have another shape; ValueError if there are other numbers in it.
+    """
     if attention_mask is None:
         return None
     if attention_mask.shape != token_ids.shape:
         raise RuntimeError(f"attention_mask {attention_mask.shape} and token_ids {token_ids.shape}: both "
                            "must be (B, T), a 1 in the mask for each word and a 0 for padding.")
-    return attention_mask != 0
+    seen = attention_mask != 0
+    if attention_mask.dtype.kind != "b" and (attention_mask != seen).any():      # nan is one of them
+        raise ValueError("attention_mask must hold 1 where a word is read and 0 where there is padding; this "
+                         "one holds other numbers. A mask that is added to scores, 0 and -inf, is not taken: "
+                         "pass mask == 0.")
+    return seen
 
 
 def ordinary_tokens(vocab_size, special_ids, device=None):

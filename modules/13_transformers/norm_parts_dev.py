@@ -63,11 +63,16 @@ def over_last(f, x, normalized_shape, params, eps, mixed=False):
 
 # %%
 #| export
-def slope_of_x(h, normal, scale):
-    """scale (h - mean(h) - normal mean(h normal)): the gradient of x (..., d) from that of normal, h."""
-    along = np.einsum("...d,...d->...", h, normal)[..., None] / normal.shape[-1]
-    slope = h - h.mean(-1, keepdims=True)
-    slope -= normal * along                            # in place: this array is ours
+def slope_of_x(g, normal, scale, weight=None, centred=True):
+    """The gradient of x (..., d) from that of the output, g: scale (h - mean(h) - normal mean(h normal)).
+
+    h: g times the weight (d,), if given. centred: if not, no mean was taken off, and mean(h) is left out.
+    """
+    slope = g.copy() if weight is None else g * weight
+    along = np.einsum("...d,...d->...", slope, normal)[..., None] / normal.shape[-1]
+    if centred:
+        slope -= slope.mean(-1, keepdims=True)         # in place: this array is ours
+    slope -= normal * along
     slope *= scale
     return slope
 

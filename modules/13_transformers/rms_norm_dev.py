@@ -9,7 +9,7 @@
 
 # %%
 import numpy as np
-from norm_parts_dev import NormLayer, over_last, slope_of_weight
+from norm_parts_dev import NormLayer, over_last, slope_of_weight, slope_of_x
 
 from tinytorch.core.autograd import composite, vjp
 from tinytorch.core.op import op
@@ -35,13 +35,8 @@ def rms_norm(x, weight=None, eps=None):
 def _(kept, x, weight=None, eps=None):
     out, normal, scale = kept
 
-    def pull(g):
-        def to_x():
-            h = g if weight is None else g * weight
-            return scale * (h - normal * (h * normal).mean(-1, keepdims=True))
-        return to_x, None if weight is None else lambda: slope_of_weight(g, normal)
-
-    return pull
+    return lambda g: (lambda: slope_of_x(g, normal, scale, weight, centred=False),
+                      None if weight is None else lambda: slope_of_weight(g, normal))
 
 
 @composite(rms_norm)

@@ -120,11 +120,8 @@ def layer_norm(x, weight=None, bias=None, eps=1e-5):
 def _(kept, x, weight=None, bias=None, eps=1e-5):
     out, normal, scale = kept
 
-    def pull(g):
-        def to_x(): return slope_of_x(g if weight is None else g * weight, normal, scale)
-        return to_x, None if weight is None else lambda: slope_of_weight(g, normal), g
-
-    return pull
+    return lambda g: (lambda: slope_of_x(g, normal, scale, weight),
+                      None if weight is None else lambda: slope_of_weight(g, normal), g)
 
 
 @composite(layer_norm)

@@ -60,6 +60,17 @@ def test_a_mask_of_any_kind(kind):
     assert abs(model(IDS, SEEN) - model(IDS))[1].max().item() > 1e-3
 
 
+@pytest.mark.parametrize("hidden", [-np.inf, -10000., np.nan, .5, -1, 2])
+def test_a_mask_of_other_numbers(hidden):
+    """One that is added to scores, with 0 for what is seen, would hide the words and show the padding"""
+    model, mask = bert(), np.where(SEEN.numpy(), 0, hidden)
+    for wrong in mask, np.where(SEEN.numpy(), 1, hidden):
+        with pytest.raises(ValueError, match="1 where a word is read.*0 where there is padding.*mask == 0"):
+            model(IDS, torch.tensor(wrong))
+    if not np.isnan(hidden):
+        near(model.eval()(IDS, torch.tensor(mask) == 0), model(IDS, SEEN))
+
+
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_padding_changes_nothing(norm):
     """What stands in it, to the last bit; how much there is, to rounding"""

@@ -18,10 +18,10 @@ def tensor(rows): return torch.tensor(np.array(rows))
 def scored(logits, labels): return F.cross_entropy(logits.flatten(0, -2), labels.flatten())
 
 
-def gpt(dropout=0.0, **how): return GPTDecoder(10, 16, 2, 2, 32, 5, dropout, **how)
-def bert(dropout=0.0, **how): return BERTEncoder(10, 16, 2, 2, 32, 5, dropout=dropout, **how)
+def gpt(dropout=0.0, **how): return GPTDecoder(10, 16, 1, 2, 32, 5, dropout, **how)
+def bert(dropout=0.0, **how): return BERTEncoder(10, 16, 1, 2, 32, 5, dropout=dropout, **how)
 def seq2seq(dropout=0.0, **how): return Seq2SeqTransformer(10, 10, 16, 2, 1, 1, 32, 5, dropout, **how)
-def vit(dropout=0.0, **how): return VisionTransformer(8, 4, 1, 4, 16, 2, 2, 32, dropout, **how)
+def vit(dropout=0.0, **how): return VisionTransformer(8, 4, 1, 4, 16, 1, 2, 32, dropout, **how)
 
 
 @pytest.fixture(autouse=True)
@@ -31,11 +31,11 @@ def seeded(): torch.manual_seed(0)
 # ---- a few rows that a sound model learns by heart, and one that lacks a part cannot ----
 
 def learned(model, loss, lr=0.01, widen=1):
-    """The loss after 40 steps on one batch. widen: larger weights to begin with, which saves steps."""
+    """The loss after 30 steps on one batch. widen: larger weights to begin with, which saves steps."""
     for p in model.parameters():
         p.data[...] *= widen if p.ndim > 1 else 1
     optimizer = optim.Adam(model.parameters(), lr=lr)
-    for _ in range(40):
+    for _ in range(30):
         optimizer.zero_grad()
         now = loss()
         now.backward()
@@ -48,7 +48,7 @@ def test_gpt_learns_an_echo():
     text = tensor([[k, 9, k, 9, k] for k in range(4)])
     model = gpt()
     loss = learned(model, lambda: scored(model(text[:, :-1]), text[:, 1:]), .02, 8)
-    assert loss < .1
+    assert loss < .2
     np.testing.assert_array_equal(model.generate(text[:, :1], 4, temperature=0).numpy(), text.numpy())
 
 
@@ -58,8 +58,8 @@ def test_bert_learns_to_fill_a_hole():
     text = tensor([[k, 8, 9, 8] for k in letters] + [[9, 8, k, PAD] for k in letters])
     labels = tensor([[NONE, NONE, k, NONE] for k in letters] + [[k, NONE, NONE, NONE] for k in letters])
     model = nn.ModuleList([bert(), nn.Linear(16, 10)])
-    loss = learned(model, lambda: scored(model[1](model[0](text, text != PAD)), labels), .02)
-    assert loss < .1
+    loss = learned(model, lambda: scored(model[1](model[0](text, text != PAD)), labels), .03, 4)
+    assert loss < .2
 
 
 def test_seq2seq_learns_to_turn_round():
@@ -67,8 +67,8 @@ def test_seq2seq_learns_to_turn_round():
     source = tensor([[3, 4, 5], [4, 5, 3], [5, 3, 4], [3, 5, PAD], [4, 3, PAD]])
     target = tensor([[BOS, 5, 4, 3, EOS], [BOS, 3, 5, 4, EOS], [BOS, 4, 3, 5, EOS], [BOS, 5, 3, EOS, EOS],
                      [BOS, 3, 4, EOS, EOS]])
-    model = seq2seq(norm="pre")
-    assert learned(model, lambda: scored(model(source, target[:, :-1]), target[:, 1:])) < .1
+    model = seq2seq(positions="learned")
+    assert learned(model, lambda: scored(model(source, target[:, :-1]), target[:, 1:])) < .2
     np.testing.assert_array_equal(model.generate(source, 4, BOS, EOS).numpy(), target.numpy())
 
 
@@ -76,7 +76,7 @@ def test_vit_learns_where():
     """Which quarter of a picture is bright: all have the same four patches. Without places: ln 4 = 1.39"""
     pictures = torch.tensor(np.kron(np.eye(4).reshape(4, 1, 2, 2), np.ones((4, 4))).astype("float32"))
     model = vit()
-    assert learned(model, lambda: scored(model(pictures), torch.arange(4)), .01, 8) < .1
+    assert learned(model, lambda: scored(model(pictures), torch.arange(4)), .005, 8) < .2
     assert model(pictures).argmax(-1).tolist() == [0, 1, 2, 3]
 
 

@@ -98,6 +98,7 @@ MODELS = {
     "GPT, Llama's": (gpt(positions="rotary", activation="swiglu", norm_layer=nn.RMSNorm, num_kv_heads=1),
                      [IDS], lambda model, ids: model(ids)),
     "BERT": (bert, [SOURCE], lambda model, ids: model.pool(model(ids, ids != 0, ids % 2))),
+    "BERT, a mask of floats": (bert, [SOURCE], lambda model, ids: model(ids, (ids != 0).float())),
     "BERT's words and sentences": (
         lambda: models.BERTForPreTraining(bert()), [SOURCE], lambda model, ids: models.pretraining_loss(
             model(ids, ids != 0), (ids.masked_fill(ids < 5, -100), ids[:, 0] % 2))),

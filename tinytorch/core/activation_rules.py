@@ -1,5 +1,5 @@
 # Generated from modules/05_autograd/activation_rules_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 9f53cfbecac5fa6641660d73ac515d964f19b53159c8ff8baee401784e2a810f  body sha256 0cbe404398339c397e0160c9072d58098a4581ee4431da5c2e7c77d4eabc9a11  # noqa: E501
+# source sha256 999e38ce3d551c752b58b19c89535aff1e821c8d477415d73c6e1be7e4db0ec8  body sha256 289a081f30215d82529fac48e1bd15068fd667bb5c68d18997009ea894bf5761  # noqa: E501
 """core.activation_rules: built in module 05_autograd."""
 
 import math
@@ -7,8 +7,9 @@ import math
 import numpy as np
 
 from tinytorch.core.autograd import composite, vjp
-from tinytorch.core.math import erf, in_pieces, sum
+from tinytorch.core.math import erf, sum
 from tinytorch.core.op import op
+from tinytorch.core.threads import in_pieces
 from tinytorch.nn.activations import (
     gelu,
     leaky_relu,

@@ -1,8 +1,6 @@
 # Generated from modules/01_tensor/math_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 aeff8b21ff6f331b76a560394b2dad659f3f3a8b190b8b01aef4d2a852b418e1  body sha256 1a5d987aaf61bc193ef7deefe53f571b353bc705a3817d973c51707f7d9d3c6f  # noqa: E501
+# source sha256 909894c46958b63518db54d27613ce566da15ccc9e1d2054c1c900e69511ab1d  body sha256 cad768a2fbb963be295f2060e73b2a45283387f6e65cf266b678833f8e8d0105  # noqa: E501
 """core.math: built in module 01_tensor."""
-
-import functools
 
 import numpy as np
 
@@ -11,6 +9,7 @@ from tinytorch.core.backend import array_module, is_array
 from tinytorch.core.base import METHODS, method
 from tinytorch.core.dtypes import bool_, float32, int64, result_type
 from tinytorch.core.op import op
+from tinytorch.core.threads import in_pieces
 
 __all__ = [
     "abs", "absolute", "acos", "acosh", "addcdiv", "addcmul", "all", "allclose", "amax", "amin",
@@ -19,11 +18,11 @@ __all__ = [
     "bitwise_xor", "ceil", "choose", "clamp", "clamp_max", "clamp_min", "clip", "cos", "cosh",
     "count_nonzero", "cumprod", "cumsum", "div", "equal", "erf", "exp", "exp2", "expm1", "fix",
     "floats", "floor", "floor_divide", "floor_quotient", "fmax", "fmin", "fmod", "frac", "greater",
-    "greater_equal", "hypot", "in_pieces", "isclose", "isfinite", "isinf", "isnan", "lerp", "less",
-    "less_equal", "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "maximum", "minimum", "mul", "nan_to_num", "neg", "not_equal",
-    "over", "prod", "reciprocal", "remainder", "round", "rsqrt", "sign", "sin", "sinh", "some",
-    "sqrt", "square", "sub", "sum", "tan", "true_divide", "trunc", "trunc_divide", "where", "xlogy",
+    "greater_equal", "hypot", "isclose", "isfinite", "isinf", "isnan", "lerp", "less", "less_equal",
+    "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "maximum", "minimum", "mul", "nan_to_num", "neg", "not_equal", "over", "prod",
+    "reciprocal", "remainder", "round", "rsqrt", "sign", "sin", "sinh", "some", "sqrt", "square",
+    "sub", "sum", "tan", "true_divide", "trunc", "trunc_divide", "where", "xlogy",
 ]
 
 
@@ -96,31 +95,6 @@ def _fraction(x, coefficients):
     for a, b in zip(coefficients[0][2:], coefficients[1][2:]):
         above, below = above * x + a, below * x + b
     return above / below
-
-
-def in_pieces(forward, size=1 << 15):
-    """`forward` for functions of each number alone: what it makes of large arrays is made piece by piece.
-
-    forward(x, *others): takes arrays of one shape, then what else it likes; gives such an array, or several.
-    into: a contiguous array, which may be one of the inputs, that a large result is written to.
-    """
-    @functools.wraps(forward)
-    def pieced(x, *others, into=None, **params):
-        if not isinstance(x, np.ndarray) or x.size <= size:
-            return forward(x, *others, **params)
-        flat = [a.reshape(-1) if isinstance(a, np.ndarray) else a for a in (x, *others)]
-        made = [] if into is None else [into.reshape(-1)]
-        for start in range(0, x.size, size):
-            piece = slice(start, start + size)
-            results = forward(*[a[piece] if isinstance(a, np.ndarray) else a for a in flat], **params)
-            several = isinstance(results, tuple)
-            results = results if several else (results,)
-            made = made or [np.empty(x.size, result.dtype) for result in results]
-            for whole, result in zip(made, results):
-                whole[piece] = result
-        made = tuple([whole.reshape(x.shape) for whole in made])
-        return made if several else made[0]
-    return pieced
 
 
 _ATANH_ERF = (1.41848921e-7, -5.66841415e-6, 8.76369250e-5, -6.19783510e-4, -1.91832237e-4,

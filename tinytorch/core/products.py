@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/math_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 aeff8b21ff6f331b76a560394b2dad659f3f3a8b190b8b01aef4d2a852b418e1  body sha256 00d1504692b54803c2d3cac5245ed10f8650018ebec19b2ac1864057a8dd820b  # noqa: E501
+# source sha256 909894c46958b63518db54d27613ce566da15ccc9e1d2054c1c900e69511ab1d  body sha256 00d1504692b54803c2d3cac5245ed10f8650018ebec19b2ac1864057a8dd820b  # noqa: E501
 """core.products: built in module 01_tensor."""
 
 import math

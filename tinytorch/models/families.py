@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/families_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 df74b20eee4eb6d652727659f9f49d37004c6fde7c00605914f76444397ff8cb  body sha256 050d512fe7f92f5087d9faceaa046596f7c7586ce76769adb976d3ba099b5903  # noqa: E501
+# source sha256 259a682bb56bdb9524ea22de0b38a48b0219580d69cdd0323cc6ac17d261337e  body sha256 0f5e18cb8e6337083c2f5bf40f9ba97ad03cbce78e60fd154fbd321015e5811c  # noqa: E501
 """models.families: built in module 13_transformers."""
 
 import math
@@ -24,9 +24,9 @@ from tinytorch.nn.positions import sinusoidal_positions
 from tinytorch.nn.rms_norm import RMSNorm
 
 __all__ = [
-    "ACTIVATIONS", "BART", "BERT", "BODY", "FAMILIES", "Family", "GPT2", "LLAMA", "MARIAN", "Place",
-    "VIT", "WORDS", "activation", "below", "bert", "check", "encoder_block", "gpt2", "halves",
-    "labels", "llama", "refuse", "seq2seq", "seq2seq_names", "stack", "third", "vit",
+    "ACTIVATION_NAMES", "BART", "BERT", "BODY", "FAMILIES", "Family", "GPT2", "LLAMA", "MARIAN",
+    "Place", "VIT", "WORDS", "activation", "below", "bert", "check", "encoder_block", "gpt2",
+    "halves", "labels", "llama", "refuse", "seq2seq", "seq2seq_names", "stack", "third", "vit",
     "without_biases",
 ]
 
@@ -67,15 +67,15 @@ def check(config, **wanted):
             refuse(f"{name}={config[name]!r}", f"only {value!r} is")
 
 
-ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu",
-               "silu": "silu", "swish": "silu"}
+ACTIVATION_NAMES = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu",
+                    "silu": "silu", "swish": "silu"}         # theirs: ours
 
 
 def activation(name):
     """Our name of an activation."""
-    if name not in ACTIVATIONS:
-        refuse(f"the activation {name!r}", f"only {', '.join(ACTIVATIONS)} are")
-    return ACTIVATIONS[name]
+    if name not in ACTIVATION_NAMES:
+        refuse(f"the activation {name!r}", f"only {', '.join(ACTIVATION_NAMES)} are")
+    return ACTIVATION_NAMES[name]
 
 
 def without_biases(model, *ends):

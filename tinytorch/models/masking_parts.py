@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/masking_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 39b821d41c6355c95f87f1f8ba6c1ad6325ff817d8b066178a4665228bb9d54d  body sha256 a190a7cb80dc7ea5df1c47ae3d35f7405f39a5f702b5927252d08cc2cc6dd6e3  # noqa: E501
+# source sha256 08b12974d35b13184a83a26e2e2ebbe0240c9bb1ced532db3d802d4defc100ea  body sha256 f6e4147910b9edb57d1b7962649d6403b424501253da8c194c75f123d9379b2c  # noqa: E501
 """models.masking_parts: built in module 13_transformers."""
 
 from tinytorch.core.creation import arange
@@ -14,13 +14,21 @@ def check_share(prob):
 
 
 def as_bools(attention_mask, token_ids):
-    """attention_mask of any dtype as bools (B, T), or None. RuntimeError if token_ids have another shape."""
+    """attention_mask, 0s and 1s of any dtype, as bools (B, T), or None.
+
+    RuntimeError if token_ids have another shape; ValueError if there are other numbers in it.
+    """
     if attention_mask is None:
         return None
     if attention_mask.shape != token_ids.shape:
         raise RuntimeError(f"attention_mask {attention_mask.shape} and token_ids {token_ids.shape}: both "
                            "must be (B, T), a 1 in the mask for each word and a 0 for padding.")
-    return attention_mask != 0
+    seen = attention_mask != 0
+    if attention_mask.dtype.kind != "b" and (attention_mask != seen).any():      # nan is one of them
+        raise ValueError("attention_mask must hold 1 where a word is read and 0 where there is padding; this "
+                         "one holds other numbers. A mask that is added to scores, 0 and -inf, is not taken: "
+                         "pass mask == 0.")
+    return seen
 
 
 def ordinary_tokens(vocab_size, special_ids, device=None):

@@ -1,13 +1,14 @@
 # Generated from modules/02_activations/activations_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 78736fa242cd99fa36f41a04e3cba8dfe0e4ce8b10114fff93b297975aeb381e  body sha256 362f5d3343955b144e462645241c2090374ec4d25a849137ced3f8e2ebfe6781  # noqa: E501
+# source sha256 99cd54752907b59b5c14f9f14c0eacfdff274f19d690da173bb27b988b499555  body sha256 51442482d9229fd6d1ed277f8cf9b0e79a29c7e6d39ac81bb22bfa6565546046  # noqa: E501
 """nn.activations: built in module 02_activations."""
 
 import math
 
 import numpy as np
 
-from tinytorch.core.math import erf, floats, in_pieces
+from tinytorch.core.math import erf, floats
 from tinytorch.core.op import op
+from tinytorch.core.threads import in_pieces
 from tinytorch.nn.floats import along_dim, any_numbers, floats_only, refuse_bools
 
 __all__ = [

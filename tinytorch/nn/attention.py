@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 a3888e969abcd8e4458801d05c14169959868445a6eb6fae15439cd45d2231f7  body sha256 ff693087267f62c4569e7e5d4672a74aebb10319e5ed8f0c54573f28ee1c4fc8  # noqa: E501
+# source sha256 5fa132b5a30dbe59b96502fdbdbe9f62dd9db23fa5d51ab030a6f269af871dba  body sha256 e15a49e37bd4e7e9e9833769c35aa8e0dcab47c07ba3009d06b39f1c73a6ace5  # noqa: E501
 """nn.attention: built in module 12_attention."""
 
 import numpy as np
@@ -114,11 +114,7 @@ def attention(query, key, value, mask=None, keep=None, scale=None):
 @vjp(attention)
 def _(kept, query, key, value, mask=None, keep=None, scale=None):
     weights = kept[1]
-    def pull(g):
-        dq, dk, ds = attention_gradients(g, weights, query, key, value, scale, keep)
-        return dq, dk, lambda: (weights if keep is None else keep * weights).swapaxes(-1, -2) @ g, ds, None
-
-    return pull
+    return lambda g: attention_gradients(g, weights, query, key, value, mask, keep, scale)
 
 
 @composite(attention)                                  # the same lines, with tensors: see module 05

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/norm_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 15eec2351acd402ff932389eec21255dcf668752686c477f81d2a032fff6528a  body sha256 06cdeee0f45b2ff73edd41b92bb6403e1bb89ffb7f8525f8501f6aaf646e943a  # noqa: E501
+# source sha256 55ee9e6b16d3449a75c36fdd7945ce1675fd24647f7388e2f5040042d067bff4  body sha256 01e7269d17be8d31f1ead78eee02992cc0719f84986684e11ab9efe3f1a342a4  # noqa: E501
 """nn.norm_parts: built in module 13_transformers."""
 
 import math
@@ -52,11 +52,16 @@ def over_last(f, x, normalized_shape, params, eps, mixed=False):
     return out.reshape(x.shape).to(x.dtype)
 
 
-def slope_of_x(h, normal, scale):
-    """scale (h - mean(h) - normal mean(h normal)): the gradient of x (..., d) from that of normal, h."""
-    along = np.einsum("...d,...d->...", h, normal)[..., None] / normal.shape[-1]
-    slope = h - h.mean(-1, keepdims=True)
-    slope -= normal * along                            # in place: this array is ours
+def slope_of_x(g, normal, scale, weight=None, centred=True):
+    """The gradient of x (..., d) from that of the output, g: scale (h - mean(h) - normal mean(h normal)).
+
+    h: g times the weight (d,), if given. centred: if not, no mean was taken off, and mean(h) is left out.
+    """
+    slope = g.copy() if weight is None else g * weight
+    along = np.einsum("...d,...d->...", slope, normal)[..., None] / normal.shape[-1]
+    if centred:
+        slope -= slope.mean(-1, keepdims=True)         # in place: this array is ours
+    slope -= normal * along
     slope *= scale
     return slope
 

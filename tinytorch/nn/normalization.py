@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 492961637830c356d084e1f46a88c3b3f543a2f2d91fd42db6a2ad23aedef660  body sha256 dd09b78d6c607a63e248e3faf65634a46b6a0eec0fb2362a8ec464d81f456fd1  # noqa: E501
+# source sha256 eb579b982633edfe1b54a919ceb78520090badec60fd2b5881c1bd678d3066bb  body sha256 ac21058eb72ab39f5cdde4f4746a55ba26d2996b474e3c52e4c23dc0df4c1f14  # noqa: E501
 """nn.normalization: built in module 13_transformers."""
 
 import numpy as np
@@ -33,11 +33,8 @@ def layer_norm(x, weight=None, bias=None, eps=1e-5):
 def _(kept, x, weight=None, bias=None, eps=1e-5):
     out, normal, scale = kept
 
-    def pull(g):
-        def to_x(): return slope_of_x(g if weight is None else g * weight, normal, scale)
-        return to_x, None if weight is None else lambda: slope_of_weight(g, normal), g
-
-    return pull
+    return lambda g: (lambda: slope_of_x(g, normal, scale, weight),
+                      None if weight is None else lambda: slope_of_weight(g, normal), g)
 
 
 @composite(layer_norm)

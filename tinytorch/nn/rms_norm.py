@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/rms_norm_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 5fa8815ca8d4b90418f2eb937d44a199c78de8aa0d6c3cf1e277543222746706  body sha256 1979edc51e3c9fbe2efd5540411001b8a506e76917d8f025a166c19d60904f33  # noqa: E501
+# source sha256 f526a71a0f63f901c28f16f5ff0ad419e9af542a214f9d3d24c16d4212284715  body sha256 a2921cf63e1aa4123c842131fd86478588df4c663c71bad44444ba1cd2829f15  # noqa: E501
 """nn.rms_norm: built in module 13_transformers."""
 
 import numpy as np
@@ -7,7 +7,7 @@ import numpy as np
 from tinytorch.core.autograd import composite, vjp
 from tinytorch.core.op import op
 from tinytorch.nn.floats import floats_only
-from tinytorch.nn.norm_parts import NormLayer, over_last, slope_of_weight
+from tinytorch.nn.norm_parts import NormLayer, over_last, slope_of_weight, slope_of_x
 
 __all__ = ["RMSNorm", "rms_norm"]
 
@@ -29,13 +29,8 @@ def rms_norm(x, weight=None, eps=None):
 def _(kept, x, weight=None, eps=None):
     out, normal, scale = kept
 
-    def pull(g):
-        def to_x():
-            h = g if weight is None else g * weight
-            return scale * (h - normal * (h * normal).mean(-1, keepdims=True))
-        return to_x, None if weight is None else lambda: slope_of_weight(g, normal)
-
-    return pull
+    return lambda g: (lambda: slope_of_x(g, normal, scale, weight, centred=False),
+                      None if weight is None else lambda: slope_of_weight(g, normal))
 
 
 @composite(rms_norm)

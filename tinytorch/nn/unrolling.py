@@ -1,5 +1,5 @@
 # Generated from modules/09_spatial/unrolling_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 8e048ace68063060c3e0444269e98aa5d7367bbb490745515aefd6ce838a6fab  body sha256 d3b907257ed2834c951660c3f3c3cb1b68607697baa81e646763915a271ef60c  # noqa: E501
+# source sha256 cd53b96bd55bc82bce93a045064779e5cbd8fe3e70fed129e2ab582b54b6853c  body sha256 6e79b629bcf52df2216251d74f299b10d9ef19b1fa8a863246499c87489c07e6  # noqa: E501
 """nn.unrolling: built in module 09_spatial."""
 
 import math
@@ -10,7 +10,7 @@ from tinytorch.core.autograd import vjp
 from tinytorch.core.backend import array_module
 from tinytorch.core.op import op
 from tinytorch.core.rules import spread
-from tinytorch.nn.threads import threads_of_blas, together
+from tinytorch.core.threads import threads_of_blas, together
 
 __all__ = ["CACHE", "LongRows", "SMALL", "Unrolling", "channel_sums", "in_parts", "parts"]
 

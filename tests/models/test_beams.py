@@ -1,4 +1,5 @@
 """Beam search: by hand on tables of chances, by trying all texts, and with a GPT and its cache."""
+import importlib
 import itertools
 import math
 
@@ -9,7 +10,8 @@ import tinytorch as torch
 from tinytorch import nn
 from tinytorch.models import GPTDecoder, beam_search
 
-from .support import Cache, some_ids, stirred
+support = importlib.import_module("..13_transformers.support", __package__)
+Cache, some_ids, stirred = support.Cache, support.some_ids, support.stirred
 
 N = 7
 

@@ -5,7 +5,7 @@ import threading
 import pytest
 from threadpoolctl import threadpool_limits
 
-from tinytorch.nn.threads import threads_of_blas, together
+from tinytorch.core.threads import threads_of_blas, together
 
 
 def names(part): return part, threading.current_thread().name, threads_of_blas()
