@@ -587,7 +587,8 @@ def why_the_root():
 # Sentences and heads, the leading dimensions, go along: `@` multiplies the last two, `swapaxes(-1, -2)`
 # exchanges them (an array's `transpose` is something else). `keep` is what dropout multiplies the weights
 # with, after the softmax: None, or an array of their shape with 0 for what is dropped, 1/(1-p) elsewhere.
-# Return (output, weights): the op keeps the weights for its gradient, as they were before `keep`.
+# Return (output, weights): the op keeps the weights for its gradient, as they were before `keep`. (Of long
+# texts your lines are handed a few sentences at a time, and the weights are not kept but made again.)
 #
 # `*`, `@`, `swapaxes` and `masked_softmax` all know arrays and tensors: so the same lines serve, with
 # tensors, for second derivatives and for who wants the weights with their history. Multiply Q by 1/√d, and
@@ -601,9 +602,9 @@ def why_the_root():
 def attention(query, key, value, mask=None, keep=None, scale=None):
     """For each query the mean of the values, by likeness of the keys: (output, weights).
 
-    query: (..., T, d), key: (..., S, d), value: (..., S, e). output: (..., T, e), weights: (..., T, S).
-    mask: as in masked_softmax. keep: None, or what the weights are multiplied with in the end. scale: 1/√d if
-    None. Who calls the op gets the output alone.
+    query: (..., T, d), key: (..., S, d), value: (..., S, e). output: (..., T, e), weights: (..., T, S), or
+    None if they are many. mask: as in masked_softmax. keep: None, or what the weights are multiplied with in
+    the end. scale: 1/√d if None. Who calls the op gets the output alone.
     "Attention Is All You Need", arXiv:1706.03762, equation 1.
 
     >>> query, key = np.array([[1., 0.]]), np.array([[1., 0.], [0., 1.], [1., 1.]])
@@ -627,7 +628,7 @@ def attention(query, key, value, mask=None, keep=None, scale=None):
 @vjp(attention)
 def _(kept, query, key, value, mask=None, keep=None, scale=None):
     weights = kept[1]
-    return lambda g: attention_gradients(g, weights, query, key, value, mask, keep, scale)
+    return lambda g: attention_gradients(g, weights, masked_softmax, query, key, value, mask, keep, scale)
 
 
 @composite(attention)                                  # the same lines, with tensors: see module 05

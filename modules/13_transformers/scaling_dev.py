@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tinytorch.nn.attention_parts import MANY
 from tinytorch.nn.embedding_layers import Embedding
 from tinytorch.nn.embedding_parts import sides
 from tinytorch.nn.position_layers import RelativePositionBias
@@ -115,8 +116,8 @@ def seq2seq_parameters(src_vocab, tgt_vocab, d_model, num_encoder_layers, num_de
 # the sums are kept in float32, with a copy of the weights: 2 + 2 + 12 bytes (Rajbhandari et al.,
 # arXiv:1910.02054). And everything a gradient will need must wait for it. In our layers that is, for each
 # token and block: two vectors at each norm (normalised; times weight), query, key, value, what attention
-# gives in heads and joined, 9 d in all; the slope of the bend and what comes out of it, 2 d_ff; and the
-# weights of attention, T for each head. Dropout adds its masks.
+# gives, 8 d in all; the slope of the bend and what comes out of it, 2 d_ff; and the weights of attention, T
+# for each head, unless they are so many that module 12 makes them again. Dropout adds its masks.
 
 # %%
 #| export
@@ -149,8 +150,9 @@ def activation_bytes(batch, length, d_model, num_layers, num_heads, d_ff=None, v
     vocab_size: the loss keeps a probability for each word. dropout: whether there is any.
     """
     d_ff, size = 4 * d_model if d_ff is None else d_ff, np.dtype(dtype).itemsize
-    scores, masks = num_heads * length * (1 + dropout), (2 * d_model + d_ff) * dropout
-    block = size * (9 * d_model + 2 * d_ff + scores) + masks               # a mask is a byte a number
+    kept = batch * num_heads * length ** 2 <= MANY
+    scores, masks = num_heads * length * (kept + dropout), (2 * d_model + d_ff) * dropout
+    block = size * (8 * d_model + 2 * d_ff + scores) + masks               # a mask is a byte a number
     return batch * length * (num_layers * block + size * (2 * d_model + vocab_size))
 
 

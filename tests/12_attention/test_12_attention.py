@@ -3,12 +3,15 @@ import math
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 import tinytorch as torch
 from tinytorch import nn
+from tinytorch.core.autograd import RULES
 from tinytorch.core.backend import manual_seed
 from tinytorch.core.checks import check_gradient
 from tinytorch.core.higher import grad, higher_order
+from tinytorch.nn import attention_parts
 from tinytorch.nn import functional as F
 from tinytorch.nn.attention import attend, attention, causal_mask, combine_masks, masked_softmax, padding_mask
 from tinytorch.nn.recurrent import lstm_step, rnn_step
@@ -26,22 +29,37 @@ def near(x, y, atol=1e-9):
 
 # ---- many scores ----
 
-@pytest.mark.parametrize("shape", [None, (300, 300), (1, 1, 300, 300), (3, 1, 1, 300), (3, 2, 300, 300),
-                                   (1, 1, 3, 2, 300, 300)])
-def test_sentence_by_sentence(shape):
-    """Many scores are done one sentence at a time: the same numbers as from one call a sentence"""
-    q, k, v = [rng.normal(size=(3, 2, 300, 4)) for _ in range(3)]
-    mask = None if shape is None else rng.random(shape) < 0.7
-    keep = 2.0 * (rng.random((3, 2, 300, 300)) < 0.5)
-    out, weights = attention.forward(q, k, v, mask, keep, 0.3)
-    whole = None if mask is None else np.broadcast_to(mask, (1, 1, 3, 2, 300, 300))[0, 0]
-    for i in range(3):
-        one = attention.forward(q[i:i + 1], k[i:i + 1], v[i:i + 1], None if mask is None else whole[i],
-                                keep[i:i + 1], 0.3)
-        np.testing.assert_allclose(out.reshape(q.shape)[i], one[0][0], atol=1e-12)
-        np.testing.assert_allclose(weights.reshape(keep.shape)[i], one[1][0], atol=1e-12)
+def both_ways(g, *inputs):
+    """attention's output, its weights, and the gradients of the first four inputs, arrays."""
+    kept = attention.forward(*inputs, scale=0.3)
+    return *kept, *[x if x is None or isinstance(x, np.ndarray) else x()
+                    for x in RULES[attention](kept, *inputs, scale=0.3)(g.reshape(kept[0].shape))[:4]]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("floats", [False, True])
+@pytest.mark.parametrize("shape", [None, (60, 60), (1, 1, 60, 60), (3, 1, 1, 60), (3, 2, 60, 60),
+                                   (1, 1, 3, 2, 60, 60)])
+def test_sentence_by_sentence(shape, floats, threads, monkeypatch):
+    """Many scores are done one sentence at a time, both ways: the same numbers as all at once"""
+    q, k, v, g = [rng.normal(size=(n, 2, 60, 4)) for n in (3, 3, 1, 3)]
+    mask = None if shape is None else rng.normal(size=shape) if floats else rng.random(shape) < 0.7
+    keep = 2.0 * (rng.random((3, 2, 60, 60)) < 0.5)
+    out, weights, *gradients = both_ways(g, q, k, v, mask, keep)
+    assert weights is not None
+    monkeypatch.setattr(attention_parts, "MANY", 60 * 60)
+    with threadpool_limits(threads, "blas"):
+        parts = both_ways(g, q, k, v, mask, keep)
+        assert parts[1] is None, "many weights are not kept"
+        first = None if mask is None else np.broadcast_to(mask, (1, 1, 3, 2, 60, 60))[0, 0, :1]
+        one = both_ways(g[:1], q[:1], k[:1], v, first, keep[:1])
+    for x, y in zip((parts[0], *parts[2:]), (out, *gradients)):
+        assert (x is None) == (y is None)
+        if x is not None:
+            np.testing.assert_allclose(x.reshape(y.shape), y, atol=1e-12)
+    np.testing.assert_allclose(one[0].reshape(2, 60, 4), out.reshape(3, 2, 60, 4)[0], atol=1e-12)
     with pytest.raises(RuntimeError, match="shape"):
-        attention(*map(torch.tensor, (q, k, v)), torch.tensor(np.ones((2, 2, 300, 300), bool)))
+        attention(*map(torch.tensor, (q, k, v)), torch.tensor(np.ones((2, 2, 60, 60), bool)))
 
 
 # ---- steps ----

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/math_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 909894c46958b63518db54d27613ce566da15ccc9e1d2054c1c900e69511ab1d  body sha256 00d1504692b54803c2d3cac5245ed10f8650018ebec19b2ac1864057a8dd820b  # noqa: E501
+# source sha256 291cfdffa9b4a550e1785d7760360448406aebe3c87c286ff27f88722f0184c9  body sha256 00d1504692b54803c2d3cac5245ed10f8650018ebec19b2ac1864057a8dd820b  # noqa: E501
 """core.products: built in module 01_tensor."""
 
 import math

@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/math_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 909894c46958b63518db54d27613ce566da15ccc9e1d2054c1c900e69511ab1d  body sha256 88219aad66458c5c9abb6b0d528bccda8ce9e63c560cad6e93b39e992fb20359  # noqa: E501
+# source sha256 291cfdffa9b4a550e1785d7760360448406aebe3c87c286ff27f88722f0184c9  body sha256 88219aad66458c5c9abb6b0d528bccda8ce9e63c560cad6e93b39e992fb20359  # noqa: E501
 """core.reductions: built in module 01_tensor."""
 
 import math

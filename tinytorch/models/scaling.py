@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/scaling_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 4fc79044f85d84ad52277c6c90478943d29c0aa3a2413ac7a6e0368a57740714  body sha256 be1b48d1fa19ae1159fade590bbf1a9fa115b159378c3f5375525cb7904e596a  # noqa: E501
+# source sha256 356d3f2e30261700acfb0ee34f825d504167e01ed5e47921dd472b8aa0ce8891  body sha256 afd8f49e4cf552f6da55a20eed5d310056c8a2c78e276233a4c95cadab9795fe  # noqa: E501
 """models.scaling: built in module 13_transformers."""
 
 import math
@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tinytorch.nn.attention_parts import MANY
 from tinytorch.nn.embedding_layers import Embedding
 from tinytorch.nn.embedding_parts import sides
 from tinytorch.nn.position_layers import RelativePositionBias
@@ -127,8 +128,9 @@ def activation_bytes(batch, length, d_model, num_layers, num_heads, d_ff=None, v
     vocab_size: the loss keeps a probability for each word. dropout: whether there is any.
     """
     d_ff, size = 4 * d_model if d_ff is None else d_ff, np.dtype(dtype).itemsize
-    scores, masks = num_heads * length * (1 + dropout), (2 * d_model + d_ff) * dropout
-    block = size * (9 * d_model + 2 * d_ff + scores) + masks               # a mask is a byte a number
+    kept = batch * num_heads * length ** 2 <= MANY
+    scores, masks = num_heads * length * (kept + dropout), (2 * d_model + d_ff) * dropout
+    block = size * (8 * d_model + 2 * d_ff + scores) + masks               # a mask is a byte a number
     return batch * length * (num_layers * block + size * (2 * d_model + vocab_size))
 
 

@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 5fa132b5a30dbe59b96502fdbdbe9f62dd9db23fa5d51ab030a6f269af871dba  body sha256 e15a49e37bd4e7e9e9833769c35aa8e0dcab47c07ba3009d06b39f1c73a6ace5  # noqa: E501
+# source sha256 d8d41fbe27e5fc7277160d886c017fe5352f2a8a6e535f0370e15be0e0fbd0d6  body sha256 1a46aabbbcb6e4e7140aa09a4ed201ab3ee97c9ccd574fc2b0f8a1c20c9774aa  # noqa: E501
 """nn.attention: built in module 12_attention."""
 
 import numpy as np
@@ -97,9 +97,9 @@ def _(out, scores, mask=None, dim=-1):
 def attention(query, key, value, mask=None, keep=None, scale=None):
     """For each query the mean of the values, by likeness of the keys: (output, weights).
 
-    query: (..., T, d), key: (..., S, d), value: (..., S, e). output: (..., T, e), weights: (..., T, S).
-    mask: as in masked_softmax. keep: None, or what the weights are multiplied with in the end. scale: 1/√d if
-    None. Who calls the op gets the output alone.
+    query: (..., T, d), key: (..., S, d), value: (..., S, e). output: (..., T, e), weights: (..., T, S), or
+    None if they are many. mask: as in masked_softmax. keep: None, or what the weights are multiplied with in
+    the end. scale: 1/√d if None. Who calls the op gets the output alone.
     "Attention Is All You Need", arXiv:1706.03762, equation 1.
 
     >>> query, key = np.array([[1., 0.]]), np.array([[1., 0.], [0., 1.], [1., 1.]])
@@ -114,7 +114,7 @@ def attention(query, key, value, mask=None, keep=None, scale=None):
 @vjp(attention)
 def _(kept, query, key, value, mask=None, keep=None, scale=None):
     weights = kept[1]
-    return lambda g: attention_gradients(g, weights, query, key, value, mask, keep, scale)
+    return lambda g: attention_gradients(g, weights, masked_softmax, query, key, value, mask, keep, scale)
 
 
 @composite(attention)                                  # the same lines, with tensors: see module 05

@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 58661db99af97a1f5b42fbc4aa36c88bc72d6d11a67575d16180e20c40a93d4b  body sha256 875008df40f5d2fdcb2767f4b50f835f33409d187cf4eb58a403e9c3096748ce  # noqa: E501
+# source sha256 d1fe106a7eb1ac56c10d9f9a672d9302158d480bac7734a2f4ebe4e401af97a8  body sha256 d7d02cd20560c314b1960a5e699f33971885cd5a2a45b70fdc1e6a4b89e71bab  # noqa: E501
 """nn.attention_parts: built in module 12_attention."""
 
 import functools
@@ -13,7 +13,7 @@ from tinytorch.core.ops import broadcast_shape
 from tinytorch.core.threads import gathered, threads_of_blas
 
 __all__ = [
-    "attention_gradients", "by_sentence", "check_attention", "drawn_to_keep", "grouped",
+    "MANY", "attention_gradients", "by_sentence", "check_attention", "drawn_to_keep", "grouped",
     "merged_mask", "refuse", "sentence_by_sentence", "ungrouped",
 ]
 
@@ -82,14 +82,17 @@ def ungrouped(x):
     return None if x is None else x.reshape(*x.shape[:-4], x.shape[-4] * x.shape[-3], *x.shape[-2:])
 
 
-def by_sentence(f, inputs, scores, large=1 << 18):
-    """f(*inputs), a tuple of arrays; along the first axis piece by piece if there are many `scores`.
+MANY = 1 << 18                         # scores: a megabyte of float32
+
+
+def by_sentence(f, inputs, scores):
+    """f(*inputs), a tuple of arrays; along the first axes piece by piece if there are many `scores`.
 
     inputs: arrays, (n, ..., T, d) the first; those with one row, or without that axis, go with every piece.
     They may be None. Arrays of NumPy alone: others, and tensors, go as they are, and so do inputs that do not
-    fit each other. large: so many scores are many for one thread, or for several together.
+    fit each other.
     """
-    n, ndim, share = len(inputs[0]), inputs[0].ndim, large // threads_of_blas()
+    n, ndim, share = len(inputs[0]), inputs[0].ndim, MANY // threads_of_blas()
     if (not isinstance(inputs[0], np.ndarray) or scores <= share or ndim < 3
             or any([x.ndim >= ndim and (x.ndim > ndim or len(x) not in (1, n))
                     for x in inputs if x is not None])):
@@ -98,29 +101,42 @@ def by_sentence(f, inputs, scores, large=1 << 18):
     def cut(piece):
         return [x if x is None or x.ndim < ndim else x[piece if len(x) > 1 else 0] for x in inputs]
 
-    if n == 1:                                         # a single sentence: head by head
-        return tuple([array[None] for array in by_sentence(f, cut(0), scores, large)])
-    return gathered(lambda piece: f(*cut(piece)), n, max(1, share * n // scores))
+    if n == 1:                                         # a single sentence: some heads after the other
+        return tuple([array[None] for array in by_sentence(f, cut(0), scores)])
+
+    def of_piece(piece): return by_sentence(f, cut(piece), scores * (piece.stop - piece.start) // n)
+    return gathered(of_piece, n, max(1, share * n // scores))
 
 
 def sentence_by_sentence(forward):
-    """`forward` of an attention op, (query, ..., keep, scale) to (output, weights), `by_sentence`."""
+    """`forward` of an attention op, (query, ..., keep, scale) to (output, weights), `by_sentence`.
+
+    The weights of many scores are None, if the inputs are arrays of NumPy.
+    """
     @functools.wraps(forward)
     def one_by_one(query, key, value, mask=None, keep=None, scale=None):
-        return by_sentence(lambda *inputs: forward(*inputs, scale), (query, key, value, mask, keep),
-                           math.prod(query.shape[:-1]) * key.shape[-2])
+        scores = math.prod(query.shape[:-1]) * key.shape[-2]
+        kept = 2 if scores <= MANY or not isinstance(query, np.ndarray) else 1
+
+        def f(*inputs): return forward(*inputs, scale)[:kept]
+        found = by_sentence(f, (query, key, value, mask, keep), scores)
+        return found if kept == 2 else (*found, None)
     return one_by_one
 
 
-def attention_gradients(g, weights, query, key, value, mask, keep, scale):
+def attention_gradients(g, weights, softmax, query, key, value, mask, keep, scale):
     """The gradients of attention's first five inputs, arrays, from that of the output, g (..., T, dv).
 
-    The mask's, that of the scores, is None unless it is of floats, and that of `keep` is None.
+    weights: None if they were not kept; softmax(scores, mask) makes them again. The mask's gradient, that of
+    the scores, is None unless the mask is of floats, and that of `keep` is None.
     """
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     added = mask is not None and mask.dtype.kind == "f"
 
-    def gradients(g, weights, query, key, value, keep):
+    def gradients(g, weights, query, key, value, mask, keep):
+        query = query * scale
+        if weights is None:
+            weights = softmax(query @ key.swapaxes(-1, -2), mask)
         scores = g @ value.swapaxes(-1, -2)
         if keep is not None:
             scores *= keep
@@ -128,9 +144,10 @@ def attention_gradients(g, weights, query, key, value, mask, keep, scale):
         scores *= weights
         to_query = scores @ key
         to_query *= scale
-        to_key = scores.swapaxes(-1, -2) @ (query * scale)
+        to_key = scores.swapaxes(-1, -2) @ query
         to_value = (weights if keep is None else weights * keep).swapaxes(-1, -2) @ g
         return (to_query, to_key, to_value, scores) if added else (to_query, to_key, to_value)
 
-    found = by_sentence(gradients, (g, weights, query, key, value, keep), weights.size)
+    inputs = g, weights, query, key, value, mask, keep
+    found = by_sentence(gradients, inputs, math.prod(g.shape[:-1]) * key.shape[-2])
     return found if added else (*found, None)

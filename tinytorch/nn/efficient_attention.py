@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 5fa132b5a30dbe59b96502fdbdbe9f62dd9db23fa5d51ab030a6f269af871dba  body sha256 4e58e005ecd243f64d87133fa0449180922a2725c1484c0b216d188be472fac7  # noqa: E501
+# source sha256 d8d41fbe27e5fc7277160d886c017fe5352f2a8a6e535f0370e15be0e0fbd0d6  body sha256 4e58e005ecd243f64d87133fa0449180922a2725c1484c0b216d188be472fac7  # noqa: E501
 """nn.efficient_attention: built in module 12_attention."""
 
 import numpy as np
