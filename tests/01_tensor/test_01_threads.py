@@ -2,10 +2,11 @@
 import os
 import threading
 
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from tinytorch.core.threads import threads_of_blas, together
+from tinytorch.core.threads import gathered, in_pieces, threads_of_blas, together
 
 
 def names(part): return part, threading.current_thread().name, threads_of_blas()
@@ -64,3 +65,46 @@ def test_a_fork_has_threads_of_its_own():
         if not child:
             os._exit(0 if [part for part, *_ in together(names, [0, 1, 2])] == [0, 1, 2] else 1)
         assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("allowed", [1, 2])
+@pytest.mark.parametrize("n, size", [(1, 1), (3, 1), (7, 3), (8, 2), (5, 100)])
+def test_pieces_are_put_together(n, size, allowed):
+    """Each row is made once, in pieces of at most `size`; one array or several, with sizes of their own"""
+    rows, seen = np.arange(n), []
+
+    def f(piece):
+        seen.append(piece)
+        return np.stack([rows[piece]] * 4, 1), -rows[piece].astype("float32")
+
+    with threadpool_limits(allowed, "blas"):
+        wide, negative = gathered(f, n, size)
+        into = np.zeros(n)
+        assert gathered(lambda piece: 10 * rows[piece], n, size, into) is into
+        with pytest.raises(KeyError):
+            gathered(lambda piece: {}[piece.start], n, size)
+    np.testing.assert_array_equal(wide, np.stack([rows] * 4, 1))
+    np.testing.assert_array_equal(negative, -rows)
+    np.testing.assert_array_equal(into, 10 * rows)
+    assert negative.dtype == np.float32
+    assert sorted([i for piece in seen for i in range(n)[piece]]) == list(range(n))
+    assert max([len(range(n)[piece]) for piece in seen]) <= size
+
+
+def test_in_pieces():
+    """Arrays of one shape are cut alike, whatever their strides; small ones are handed on as they are"""
+    lengths = []
+
+    def f(x, y, factor, offset=0):
+        lengths.append(np.size(x))
+        return x * factor + y + offset, x - y
+
+    x, y = np.arange(600.).reshape(20, 30), np.arange(600.).reshape(30, 20).T
+    for size in 100, 150:
+        for got, want in zip(in_pieces(f, size)(x, y, 2, offset=1), f(x, y, 2, 1)):
+            np.testing.assert_array_equal(got, want)
+        assert max(lengths[:-1]) <= 100 if size == 100 else lengths == [600, 600]
+        lengths.clear()
+    in_pieces(lambda x: -x, 100)(x, into=x)
+    assert x[0, 1] == -1 and x[19, 29] == -599
+    assert in_pieces(f, 1)(2, 3, 4) == (11, -1)

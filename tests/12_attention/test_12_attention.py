@@ -36,6 +36,33 @@ def both_ways(g, *inputs):
                     for x in RULES[attention](kept, *inputs, scale=0.3)(g.reshape(kept[0].shape))[:4]]
 
 
+places = np.arange(60)
+HALF_HIDDEN = {                        # masks, and what blocks of 16 queries may see of 60 keys: from, to
+    "causal": (places[:, None] >= places, [(0, 16), (0, 32), (0, 48), (0, 60)]),
+    "window": (abs(places[:, None] - places)[None, None] < 3, [(0, 18), (14, 34), (30, 50), (46, 60)]),
+    "padding": (places < np.array([50, 3, 41])[:, None, None, None], [(0, 50)]),
+    "one word": (places < 1, [(0, 1)]),
+    "some see nothing": (np.broadcast_to(places[:, None] >= 40, (60, 60)), [(0, 0), (0, 60)]),
+    "all": (np.ones((60, 60), bool), [(0, 60)]),
+}
+
+
+@pytest.mark.parametrize("mask, spans", HALF_HIDDEN.values(), ids=HALF_HIDDEN)
+def test_keys_that_nobody_sees_are_left_out(mask, spans, monkeypatch):
+    """Block by block of the queries, both ways: the same numbers as with all the keys"""
+    q, k, v, g = rng.normal(size=(4, 3, 2, 60, 4))
+    keep = 2.0 * (rng.random((3, 2, 60, 60)) < 0.5)
+    whole = both_ways(g, q, k, v, mask, keep)
+    monkeypatch.setattr(attention_parts, "MANY", 0)
+    monkeypatch.setattr(attention_parts, "BLOCK", 16)
+    rows, keys = zip(*attention_parts.seen_by_blocks(mask, 60, 60))
+    assert [(x.start, x.stop) for x in keys] == spans
+    assert [i for x in rows for i in range(60)[x]] == list(range(60))
+    for x, y in zip(both_ways(g, q, k, v, mask, keep), whole):
+        if x is not None:
+            np.testing.assert_allclose(x, y, atol=1e-12)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("floats", [False, True])
 @pytest.mark.parametrize("shape", [None, (60, 60), (1, 1, 60, 60), (3, 1, 1, 60), (3, 2, 60, 60),

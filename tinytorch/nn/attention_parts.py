@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 d1fe106a7eb1ac56c10d9f9a672d9302158d480bac7734a2f4ebe4e401af97a8  body sha256 d7d02cd20560c314b1960a5e699f33971885cd5a2a45b70fdc1e6a4b89e71bab  # noqa: E501
+# source sha256 e0459e4beb502d4ad9b5f887a64a4cdaafac0cc7f889505559bd90c0cfc0e1ce  body sha256 8d1c4318ac3966d4ec87c46b1b14584b1486a57900d087f5864d6c8f6459dda7  # noqa: E501
 """nn.attention_parts: built in module 12_attention."""
 
 import functools
@@ -13,8 +13,9 @@ from tinytorch.core.ops import broadcast_shape
 from tinytorch.core.threads import gathered, threads_of_blas
 
 __all__ = [
-    "MANY", "attention_gradients", "by_sentence", "check_attention", "drawn_to_keep", "grouped",
-    "merged_mask", "refuse", "sentence_by_sentence", "ungrouped",
+    "BLOCK", "MANY", "attention_gradients", "by_block", "by_sentence", "check_attention",
+    "drawn_to_keep", "grouped", "merged_mask", "refuse", "seen_by_blocks", "sentence_by_sentence",
+    "ungrouped",
 ]
 
 
@@ -82,7 +83,7 @@ def ungrouped(x):
     return None if x is None else x.reshape(*x.shape[:-4], x.shape[-4] * x.shape[-3], *x.shape[-2:])
 
 
-MANY = 1 << 18                         # scores: a megabyte of float32
+MANY = 1 << 19                         # scores: two megabytes of float32
 
 
 def by_sentence(f, inputs, scores):
@@ -92,8 +93,8 @@ def by_sentence(f, inputs, scores):
     They may be None. Arrays of NumPy alone: others, and tensors, go as they are, and so do inputs that do not
     fit each other.
     """
-    n, ndim, share = len(inputs[0]), inputs[0].ndim, MANY // threads_of_blas()
-    if (not isinstance(inputs[0], np.ndarray) or scores <= share or ndim < 3
+    n, ndim, threads = len(inputs[0]), inputs[0].ndim, threads_of_blas()
+    if (not isinstance(inputs[0], np.ndarray) or scores <= MANY // threads ** 2 or ndim < 3
             or any([x.ndim >= ndim and (x.ndim > ndim or len(x) not in (1, n))
                     for x in inputs if x is not None])):
         return f(*inputs)
@@ -105,7 +106,57 @@ def by_sentence(f, inputs, scores):
         return tuple([array[None] for array in by_sentence(f, cut(0), scores)])
 
     def of_piece(piece): return by_sentence(f, cut(piece), scores * (piece.stop - piece.start) // n)
-    return gathered(of_piece, n, max(1, share * n // scores))
+    return gathered(of_piece, n, max(1, MANY // threads * n // scores))
+
+
+BLOCK = 128                            # queries
+
+
+def seen_by_blocks(mask, queries, keys):
+    """[(slice of queries, slice of the keys that these may see)]: blocks that see the same keys are one.
+
+    A mask that is None, or of floats, hides nothing here.
+    """
+    if (not isinstance(mask, np.ndarray) or mask.dtype.kind != "b" or queries <= BLOCK
+            or mask.shape[-1] != keys):
+        return [(slice(0, queries), slice(0, keys))]
+    may, found = mask.reshape(-1, *np.atleast_2d(mask).shape[-2:]).any(0), []
+    for start in range(0, queries, BLOCK):
+        rows = slice(start, min(start + BLOCK, queries))
+        places = np.flatnonzero(may[rows if len(may) > 1 else 0].reshape(-1, keys).any(0))
+        seen = slice(int(places[0]), int(places[-1]) + 1) if len(places) else slice(0, 0)
+        if found and found[-1][1] == seen:
+            rows = slice(found.pop()[0].start, rows.stop)
+        found.append((rows, seen))
+    return found
+
+
+def by_block(f, of_queries, of_keys, mask, *of_pairs):
+    """f(*of_queries, *of_keys, mask, *of_pairs), a tuple of arrays, block by block of the queries.
+
+    of_queries: (..., T, d), as is the first result; of_keys: (..., S, d), as are the others, which are sums
+    over the queries. of_pairs: (..., T, S), the mask too; they may be None.
+    """
+    sizes = [x[0].shape[-2] for x in (of_queries, of_keys)]
+    blocks = seen_by_blocks(mask, *sizes)
+    if blocks == [tuple([slice(0, n) for n in sizes])]:
+        return f(*of_queries, *of_keys, mask, *of_pairs)
+
+    def cut(x, rows, seen):
+        if x is None:
+            return None
+        x = np.atleast_2d(x)
+        return x[..., rows if x.shape[-2] > 1 else slice(None), seen if x.shape[-1] > 1 else slice(None)]
+
+    wholes = []
+    for rows, seen in blocks:
+        parts = f(*[x[..., rows, :] for x in of_queries], *[x[..., seen, :] for x in of_keys],
+                  *[cut(x, rows, seen) for x in (mask, *of_pairs)])
+        wholes = wholes or [np.zeros((*part.shape[:-2], sizes[i > 0], part.shape[-1]), part.dtype)
+                            for i, part in enumerate(parts)]
+        for i, (whole, part) in enumerate(zip(wholes, parts)):
+            whole[..., seen if i else rows, :] += part
+    return tuple(wholes)
 
 
 def sentence_by_sentence(forward):
@@ -116,11 +167,14 @@ def sentence_by_sentence(forward):
     @functools.wraps(forward)
     def one_by_one(query, key, value, mask=None, keep=None, scale=None):
         scores = math.prod(query.shape[:-1]) * key.shape[-2]
-        kept = 2 if scores <= MANY or not isinstance(query, np.ndarray) else 1
+        inputs = query, key, value, mask, keep
 
-        def f(*inputs): return forward(*inputs, scale)[:kept]
-        found = by_sentence(f, (query, key, value, mask, keep), scores)
-        return found if kept == 2 else (*found, None)
+        def both(*inputs): return forward(*inputs, scale)
+        if scores <= MANY or not isinstance(query, np.ndarray):
+            return by_sentence(both, inputs, scores)
+
+        def output(q, k, v, *of_pairs): return by_block(lambda *x: both(*x)[:1], (q,), (k, v), *of_pairs)
+        return *by_sentence(output, inputs, scores), None
     return one_by_one
 
 
@@ -133,7 +187,7 @@ def attention_gradients(g, weights, softmax, query, key, value, mask, keep, scal
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     added = mask is not None and mask.dtype.kind == "f"
 
-    def gradients(g, weights, query, key, value, mask, keep):
+    def of_block(g, query, key, value, mask, keep, weights):
         query = query * scale
         if weights is None:
             weights = softmax(query @ key.swapaxes(-1, -2), mask)
@@ -148,6 +202,7 @@ def attention_gradients(g, weights, softmax, query, key, value, mask, keep, scal
         to_value = (weights if keep is None else weights * keep).swapaxes(-1, -2) @ g
         return (to_query, to_key, to_value, scores) if added else (to_query, to_key, to_value)
 
-    inputs = g, weights, query, key, value, mask, keep
+    def gradients(g, q, k, v, *of_pairs): return by_block(of_block, (g, q), (k, v), *of_pairs)
+    inputs = g, query, key, value, mask, keep, weights
     found = by_sentence(gradients, inputs, math.prod(g.shape[:-1]) * key.shape[-2])
     return found if added else (*found, None)
