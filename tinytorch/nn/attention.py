@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 d8d41fbe27e5fc7277160d886c017fe5352f2a8a6e535f0370e15be0e0fbd0d6  body sha256 1a46aabbbcb6e4e7140aa09a4ed201ab3ee97c9ccd574fc2b0f8a1c20c9774aa  # noqa: E501
+# source sha256 c090fd5c20f49cc9e578c61951a90613a64942a4a00ebc2354db82c49eaaf5da  body sha256 1a46aabbbcb6e4e7140aa09a4ed201ab3ee97c9ccd574fc2b0f8a1c20c9774aa  # noqa: E501
 """nn.attention: built in module 12_attention."""
 
 import numpy as np
