@@ -35,7 +35,7 @@ def child(file, library, threads, only):
     env = {name: value for name, value in os.environ.items()
            if not name.startswith("OPENBLAS_")}        # the library, or NumPy, chooses the kernels itself
     env |= {f"{name}_NUM_THREADS": str(threads) for name in ("OMP", "OPENBLAS", "MKL")}
-    env["PYTHONPATH"] = str(Path(file).parent)
+    env["PYTHONPATH"] = os.pathsep.join([str(Path(file).parent), *filter(None, [env.get("PYTHONPATH")])])
     # the library before NumPy, which `file` may import first: see tinytorch/_openblas.py
     start = f"import {library}, runpy, sys; sys.argv.pop(0); runpy.run_path(sys.argv[0], run_name='__main__')"
     options = ["--child", library, "--threads", str(threads), "--only", only]

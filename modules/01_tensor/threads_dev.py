@@ -16,6 +16,7 @@
 #| default_exp core.threads
 
 # %%
+import contextvars
 import functools
 import math
 import os
@@ -64,7 +65,8 @@ def together(work, parts):
     def share(first): return [work(part) for part in parts[first::count]]
 
     with blas().limit(limits=1):
-        others = [helpers(count - 1).submit(share, first) for first in range(1, count)]
+        others = [helpers(count - 1).submit(contextvars.copy_context().run, share, first)   # with np.errstate
+                  for first in range(1, count)]
         try:
             shares = [share(0)]
         finally:
@@ -79,15 +81,17 @@ def together(work, parts):
 # %%
 #| export
 def gathered(f, n, size, into=None):
-    """What f makes of the pieces of range(n), slices of about `size`, done `together`: put together, n rows.
+    """What f makes of the pieces of range(n), slices of up to `size`, done `together`: put together, n rows.
 
-    f(piece) gives an array with a row for each number of the piece, or a tuple of such arrays. into: an array
-    of n rows to write to, if f gives one.
+    f(piece) gives an array with a row for each number of the piece, or a tuple of such arrays. n: at least 1.
+    into: an array of n rows to write to, if f gives one.
 
     >>> gathered(lambda piece: 10 * np.arange(5)[piece], 5, size=2)
     array([ 0, 10, 20, 30, 40])
     """
-    count = math.ceil(math.ceil(n / size) / threads_of_blas()) * threads_of_blas()     # each thread as many
+    count, threads = math.ceil(n / size), threads_of_blas()
+    if count > threads:
+        count = math.ceil(count / threads) * threads   # for each thread as many
     edges = [n * i // count for i in range(count + 1)]
     wholes, allocating = [] if into is None else [into], threading.Lock()
 

@@ -26,7 +26,7 @@ from attention_parts_dev import (
     drawn_to_keep,
     grouped,
     merged_mask,
-    sentence_by_sentence,
+    part_by_part,
     ungrouped,
 )
 from heads_dev import HeadsBase, sorted_out
@@ -587,8 +587,8 @@ def why_the_root():
 # Sentences and heads, the leading dimensions, go along: `@` multiplies the last two, `swapaxes(-1, -2)`
 # exchanges them (an array's `transpose` is something else). `keep` is what dropout multiplies the weights
 # with, after the softmax: None, or an array of their shape with 0 for what is dropped, 1/(1-p) elsewhere.
-# Return (output, weights): the op keeps the weights for its gradient, as they were before `keep`. (Of long
-# texts your lines are handed a few sentences at a time, and the weights are not kept but made again.)
+# Return (output, weights): the op keeps the weights for its gradient, as they were before `keep`. (Where
+# there are many, `part_by_part` hands your lines a part at a time; then they are not kept, but made again.)
 #
 # `*`, `@`, `swapaxes` and `masked_softmax` all know arrays and tensors: so the same lines serve, with
 # tensors, for second derivatives and for who wants the weights with their history. Multiply Q by 1/√d, and
@@ -598,7 +598,7 @@ def why_the_root():
 # %%
 #| export
 @op(keeps=True)
-@sentence_by_sentence
+@part_by_part
 def attention(query, key, value, mask=None, keep=None, scale=None):
     """For each query the mean of the values, by likeness of the keys: (output, weights).
 
@@ -1397,7 +1397,7 @@ run_tests(TestLinearAttention)
 #
 # Two heads of 32, causal, forward and backward, at 512, 1,024, 2,048 and 4,096 places. By how much does
 # the peak grow when T doubles: dense, in tiles, linear? And how much time does each take at 2,048, dense
-# being 1? (Dense asks for the weights, so that all of them are there. Else yours lets many of them go.)
+# being 1? (Dense asks for the weights, and so has all of them at once; without that yours has only a part.)
 
 # %%
 guess_of_memory = None             # the factor when T doubles, for dense, tiled, linear: (2, 2, 2)?

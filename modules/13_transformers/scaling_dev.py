@@ -117,7 +117,7 @@ def seq2seq_parameters(src_vocab, tgt_vocab, d_model, num_encoder_layers, num_de
 # arXiv:1910.02054). And everything a gradient will need must wait for it. In our layers that is, for each
 # token and block: two vectors at each norm (normalised; times weight), query, key, value, what attention
 # gives, 8 d in all; the slope of the bend and what comes out of it, 2 d_ff; and the weights of attention, T
-# for each head, unless they are so many that module 12 makes them again. Dropout adds its masks.
+# for each head, unless they are so many that module 12 makes them again (on a CPU). Dropout adds its masks.
 
 # %%
 #| export

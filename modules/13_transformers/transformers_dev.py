@@ -1220,9 +1220,9 @@ def memory_against_depth_and_length():
 
 # %% [markdown]
 # Each further block costs the same, in memory as in time. (Not quite twice for twice: the way back has some
-# memory of its own, once.) With T it is between twice and four times up to 256: kept are the weights of the
-# heads, H T² (at T = 256 half of the 2 MB or so of each further block), and a dozen or two vectors of d for
-# each place. At 512 a further block takes less than at 256: the weights are too many to keep, and module 12's
+# memory of its own, once.) Up to 256 a double T takes between twice and four times: kept are the weights of
+# the heads, H T² (at T = 256 half of the 2 MB or so of each further block), and a dozen or two vectors of d
+# for each place. At 512 a block takes hardly more than at 256: so many weights are not kept, module 12's
 # attention makes them again on the way back.
 #
 # ## Exercise 9: words to guess

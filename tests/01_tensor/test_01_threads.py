@@ -55,6 +55,15 @@ def test_within_itself_and_from_another_thread():
         assert [name for _, name, _ in found[0]] == ["mine", "mine"]
 
 
+def test_a_setting_of_the_caller_holds_in_every_thread():
+    """np.errstate: an overflow is an error in whichever thread it happens"""
+    large = np.full(1000, 1e30, "float32")
+    with threadpool_limits(2, "blas"), np.errstate(over="raise"):
+        for work in ([1, large], [large, 1]):
+            with pytest.raises(FloatingPointError):
+                together(lambda x: x * x, work)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_fork_has_threads_of_its_own():
@@ -103,7 +112,10 @@ def test_in_pieces():
     for size in 100, 150:
         for got, want in zip(in_pieces(f, size)(x, y, 2, offset=1), f(x, y, 2, 1)):
             np.testing.assert_array_equal(got, want)
-        assert max(lengths[:-1]) <= 100 if size == 100 else lengths == [600, 600]
+        if size == 100:
+            assert max(lengths[:-1]) <= 100
+        else:
+            assert lengths == [600, 600]
         lengths.clear()
     in_pieces(lambda x: -x, 100)(x, into=x)
     assert x[0, 1] == -1 and x[19, 29] == -599

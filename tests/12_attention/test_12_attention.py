@@ -3,15 +3,12 @@ import math
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 import tinytorch as torch
 from tinytorch import nn
-from tinytorch.core.autograd import RULES
 from tinytorch.core.backend import manual_seed
 from tinytorch.core.checks import check_gradient
 from tinytorch.core.higher import grad, higher_order
-from tinytorch.nn import attention_parts
 from tinytorch.nn import functional as F
 from tinytorch.nn.attention import attend, attention, causal_mask, combine_masks, masked_softmax, padding_mask
 from tinytorch.nn.recurrent import lstm_step, rnn_step
@@ -25,68 +22,6 @@ def drawn(*shape, dtype="float64", **how): return torch.tensor(rng.normal(size=s
 def near(x, y, atol=1e-9):
     assert tuple(x.shape) == tuple(y.shape)
     np.testing.assert_allclose(x.detach().numpy(), y.detach().numpy(), atol=atol)
-
-
-# ---- many scores ----
-
-def both_ways(g, *inputs):
-    """attention's output, its weights, and the gradients of the first four inputs, arrays."""
-    kept = attention.forward(*inputs, scale=0.3)
-    return *kept, *[x if x is None or isinstance(x, np.ndarray) else x()
-                    for x in RULES[attention](kept, *inputs, scale=0.3)(g.reshape(kept[0].shape))[:4]]
-
-
-places = np.arange(60)
-HALF_HIDDEN = {                        # masks, and what blocks of 16 queries may see of 60 keys: from, to
-    "causal": (places[:, None] >= places, [(0, 16), (0, 32), (0, 48), (0, 60)]),
-    "window": (abs(places[:, None] - places)[None, None] < 3, [(0, 18), (14, 34), (30, 50), (46, 60)]),
-    "padding": (places < np.array([50, 3, 41])[:, None, None, None], [(0, 50)]),
-    "one word": (places < 1, [(0, 1)]),
-    "some see nothing": (np.broadcast_to(places[:, None] >= 40, (60, 60)), [(0, 0), (0, 60)]),
-    "all": (np.ones((60, 60), bool), [(0, 60)]),
-}
-
-
-@pytest.mark.parametrize("mask, spans", HALF_HIDDEN.values(), ids=HALF_HIDDEN)
-def test_keys_that_nobody_sees_are_left_out(mask, spans, monkeypatch):
-    """Block by block of the queries, both ways: the same numbers as with all the keys"""
-    q, k, v, g = rng.normal(size=(4, 3, 2, 60, 4))
-    keep = 2.0 * (rng.random((3, 2, 60, 60)) < 0.5)
-    whole = both_ways(g, q, k, v, mask, keep)
-    monkeypatch.setattr(attention_parts, "MANY", 0)
-    monkeypatch.setattr(attention_parts, "BLOCK", 16)
-    rows, keys = zip(*attention_parts.seen_by_blocks(mask, 60, 60))
-    assert [(x.start, x.stop) for x in keys] == spans
-    assert [i for x in rows for i in range(60)[x]] == list(range(60))
-    for x, y in zip(both_ways(g, q, k, v, mask, keep), whole):
-        if x is not None:
-            np.testing.assert_allclose(x, y, atol=1e-12)
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("floats", [False, True])
-@pytest.mark.parametrize("shape", [None, (60, 60), (1, 1, 60, 60), (3, 1, 1, 60), (3, 2, 60, 60),
-                                   (1, 1, 3, 2, 60, 60)])
-def test_sentence_by_sentence(shape, floats, threads, monkeypatch):
-    """Many scores are done one sentence at a time, both ways: the same numbers as all at once"""
-    q, k, v, g = [rng.normal(size=(n, 2, 60, 4)) for n in (3, 3, 1, 3)]
-    mask = None if shape is None else rng.normal(size=shape) if floats else rng.random(shape) < 0.7
-    keep = 2.0 * (rng.random((3, 2, 60, 60)) < 0.5)
-    out, weights, *gradients = both_ways(g, q, k, v, mask, keep)
-    assert weights is not None
-    monkeypatch.setattr(attention_parts, "MANY", 60 * 60)
-    with threadpool_limits(threads, "blas"):
-        parts = both_ways(g, q, k, v, mask, keep)
-        assert parts[1] is None, "many weights are not kept"
-        first = None if mask is None else np.broadcast_to(mask, (1, 1, 3, 2, 60, 60))[0, 0, :1]
-        one = both_ways(g[:1], q[:1], k[:1], v, first, keep[:1])
-    for x, y in zip((parts[0], *parts[2:]), (out, *gradients)):
-        assert (x is None) == (y is None)
-        if x is not None:
-            np.testing.assert_allclose(x.reshape(y.shape), y, atol=1e-12)
-    np.testing.assert_allclose(one[0].reshape(2, 60, 4), out.reshape(3, 2, 60, 4)[0], atol=1e-12)
-    with pytest.raises(RuntimeError, match="shape"):
-        attention(*map(torch.tensor, (q, k, v)), torch.tensor(np.ones((2, 2, 60, 60), bool)))
 
 
 # ---- steps ----

@@ -1,7 +1,8 @@
 # Generated from modules/01_tensor/threads_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 aa2c3a82bf4d1485cca7e894ce9c93d85f97d6b256c46b643a9c0975e9b1485c  body sha256 8048e630182c2f50cde91b7c20966ee09bc2813cb7c0b25fef631c02cf6c0c0c  # noqa: E501
+# source sha256 69189a65f8c3f83fc635a5b99d4a8c2944cb11adc080c4b5f5acd51f620b2cfe  body sha256 87cb570e42b4ee348507cb4e3295b8e6430260c42bf6dd990e753d937dd20b2b  # noqa: E501
 """core.threads: built in module 01_tensor."""
 
+import contextvars
 import functools
 import math
 import os
@@ -51,7 +52,8 @@ def together(work, parts):
     def share(first): return [work(part) for part in parts[first::count]]
 
     with blas().limit(limits=1):
-        others = [helpers(count - 1).submit(share, first) for first in range(1, count)]
+        others = [helpers(count - 1).submit(contextvars.copy_context().run, share, first)   # with np.errstate
+                  for first in range(1, count)]
         try:
             shares = [share(0)]
         finally:
@@ -61,15 +63,17 @@ def together(work, parts):
 
 
 def gathered(f, n, size, into=None):
-    """What f makes of the pieces of range(n), slices of about `size`, done `together`: put together, n rows.
+    """What f makes of the pieces of range(n), slices of up to `size`, done `together`: put together, n rows.
 
-    f(piece) gives an array with a row for each number of the piece, or a tuple of such arrays. into: an array
-    of n rows to write to, if f gives one.
+    f(piece) gives an array with a row for each number of the piece, or a tuple of such arrays. n: at least 1.
+    into: an array of n rows to write to, if f gives one.
 
     >>> gathered(lambda piece: 10 * np.arange(5)[piece], 5, size=2)
     array([ 0, 10, 20, 30, 40])
     """
-    count = math.ceil(math.ceil(n / size) / threads_of_blas()) * threads_of_blas()     # each thread as many
+    count, threads = math.ceil(n / size), threads_of_blas()
+    if count > threads:
+        count = math.ceil(count / threads) * threads   # for each thread as many
     edges = [n * i // count for i in range(count + 1)]
     wholes, allocating = [] if into is None else [into], threading.Lock()
 

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 281d1ee4b06171b044ebb09987c62ee8fb8155fcb4bfe03db9dc01c73193081b  body sha256 0dc2314ebbecc56cc249eaf2790e5f86b20d6fcaa69770d134c0f575ff1042c7  # noqa: E501
+# source sha256 a518c33cdebd19caee24350cd6e8bbbe9b7982b084512206b8ef9f3b3e69ad26  body sha256 0dc2314ebbecc56cc249eaf2790e5f86b20d6fcaa69770d134c0f575ff1042c7  # noqa: E501
 """models.bert: built in module 13_transformers."""
 
 from tinytorch.core.creation import zeros_like

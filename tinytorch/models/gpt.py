@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 281d1ee4b06171b044ebb09987c62ee8fb8155fcb4bfe03db9dc01c73193081b  body sha256 19f446db6c3546ce4488c7b265bf5012fedc30d25c4738553712e3a6f3285a37  # noqa: E501
+# source sha256 a518c33cdebd19caee24350cd6e8bbbe9b7982b084512206b8ef9f3b3e69ad26  body sha256 19f446db6c3546ce4488c7b265bf5012fedc30d25c4738553712e3a6f3285a37  # noqa: E501
 """models.gpt: built in module 13_transformers."""
 
 import math

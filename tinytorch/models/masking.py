@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 281d1ee4b06171b044ebb09987c62ee8fb8155fcb4bfe03db9dc01c73193081b  body sha256 2670bbb45169a3392bb21ca66dae7c7a8b116c95b8390add1a9e61bd2bf3621d  # noqa: E501
+# source sha256 a518c33cdebd19caee24350cd6e8bbbe9b7982b084512206b8ef9f3b3e69ad26  body sha256 2670bbb45169a3392bb21ca66dae7c7a8b116c95b8390add1a9e61bd2bf3621d  # noqa: E501
 """models.masking: built in module 13_transformers."""
 
 from tinytorch.core.creation import rand, randint

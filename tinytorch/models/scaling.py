@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/scaling_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 356d3f2e30261700acfb0ee34f825d504167e01ed5e47921dd472b8aa0ce8891  body sha256 afd8f49e4cf552f6da55a20eed5d310056c8a2c78e276233a4c95cadab9795fe  # noqa: E501
+# source sha256 3f05442d65daf4fd8f5a1687d752f88d1e163bc24c1d7abd713d6268eacc5f22  body sha256 afd8f49e4cf552f6da55a20eed5d310056c8a2c78e276233a4c95cadab9795fe  # noqa: E501
 """models.scaling: built in module 13_transformers."""
 
 import math

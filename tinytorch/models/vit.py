@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 281d1ee4b06171b044ebb09987c62ee8fb8155fcb4bfe03db9dc01c73193081b  body sha256 648f95f1cc5e36b85e415058e9b7d946b915d3fd60157ce461a83144c9087ad4  # noqa: E501
+# source sha256 a518c33cdebd19caee24350cd6e8bbbe9b7982b084512206b8ef9f3b3e69ad26  body sha256 648f95f1cc5e36b85e415058e9b7d946b915d3fd60157ce461a83144c9087ad4  # noqa: E501
 """models.vit: built in module 13_transformers."""
 
 from tinytorch.core.creation import zeros

@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 c090fd5c20f49cc9e578c61951a90613a64942a4a00ebc2354db82c49eaaf5da  body sha256 1a46aabbbcb6e4e7140aa09a4ed201ab3ee97c9ccd574fc2b0f8a1c20c9774aa  # noqa: E501
+# source sha256 2d8f237fcde1e52b3d9085ae6d73c3629a37a72c1662cebc37a3d5d85c7a6a50  body sha256 225529646fce023581e2d62b76335ec3288320ff66d548ddc07d8b9db46f873d  # noqa: E501
 """nn.attention: built in module 12_attention."""
 
 import numpy as np
@@ -14,7 +14,7 @@ from tinytorch.nn.attention_parts import (
     drawn_to_keep,
     grouped,
     merged_mask,
-    sentence_by_sentence,
+    part_by_part,
     ungrouped,
 )
 from tinytorch.nn.floats import floats_only
@@ -93,7 +93,7 @@ def _(out, scores, mask=None, dim=-1):
 
 
 @op(keeps=True)
-@sentence_by_sentence
+@part_by_part
 def attention(query, key, value, mask=None, keep=None, scale=None):
     """For each query the mean of the values, by likeness of the keys: (output, weights).
 

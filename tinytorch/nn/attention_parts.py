@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 e0459e4beb502d4ad9b5f887a64a4cdaafac0cc7f889505559bd90c0cfc0e1ce  body sha256 8d1c4318ac3966d4ec87c46b1b14584b1486a57900d087f5864d6c8f6459dda7  # noqa: E501
+# source sha256 efbcd5484466a65f9a9dc0cdd3cba81d3044001e682413edf09772ff5a055b51  body sha256 16954dbc29013802801be55b41ba7480d28daed37d57efb5dda3561e95bac650  # noqa: E501
 """nn.attention_parts: built in module 12_attention."""
 
 import functools
@@ -13,8 +13,8 @@ from tinytorch.core.ops import broadcast_shape
 from tinytorch.core.threads import gathered, threads_of_blas
 
 __all__ = [
-    "BLOCK", "MANY", "attention_gradients", "by_block", "by_sentence", "check_attention",
-    "drawn_to_keep", "grouped", "merged_mask", "refuse", "seen_by_blocks", "sentence_by_sentence",
+    "BLOCK", "MANY", "attention_gradients", "by_block", "by_parts", "check_attention",
+    "drawn_to_keep", "grouped", "merged_mask", "part_by_part", "refuse", "seen_by_blocks",
     "ungrouped",
 ]
 
@@ -86,27 +86,28 @@ def ungrouped(x):
 MANY = 1 << 19                         # scores: two megabytes of float32
 
 
-def by_sentence(f, inputs, scores):
-    """f(*inputs), a tuple of arrays; along the first axes piece by piece if there are many `scores`.
+def by_parts(f, inputs, scores):
+    """f(*inputs), a tuple of arrays; along the first axes part by part if there are many `scores`.
 
-    inputs: arrays, (n, ..., T, d) the first; those with one row, or without that axis, go with every piece.
+    inputs: arrays, (n, ..., T, d) the first; those with one row, or without that axis, go with every part.
     They may be None. Arrays of NumPy alone: others, and tensors, go as they are, and so do inputs that do not
     fit each other.
     """
-    n, ndim, threads = len(inputs[0]), inputs[0].ndim, threads_of_blas()
-    if (not isinstance(inputs[0], np.ndarray) or scores <= MANY // threads ** 2 or ndim < 3
+    n, ndim = len(inputs[0]), inputs[0].ndim
+    size = MANY if threads_of_blas() == 1 else MANY // 4         # a part for another thread may be smaller
+    if (not isinstance(inputs[0], np.ndarray) or scores <= size or ndim < 3
             or any([x.ndim >= ndim and (x.ndim > ndim or len(x) not in (1, n))
                     for x in inputs if x is not None])):
         return f(*inputs)
 
-    def cut(piece):
-        return [x if x is None or x.ndim < ndim else x[piece if len(x) > 1 else 0] for x in inputs]
+    def cut(part):
+        return [x if x is None or x.ndim < ndim else x[part if len(x) > 1 else 0] for x in inputs]
 
-    if n == 1:                                         # a single sentence: some heads after the other
-        return tuple([array[None] for array in by_sentence(f, cut(0), scores)])
+    if n == 1:                                         # a single sentence: some heads at a time
+        return tuple([array[None] for array in by_parts(f, cut(0), scores)])
 
-    def of_piece(piece): return by_sentence(f, cut(piece), scores * (piece.stop - piece.start) // n)
-    return gathered(of_piece, n, max(1, MANY // threads * n // scores))
+    def of_part(part): return by_parts(f, cut(part), scores * (part.stop - part.start) // n)
+    return gathered(of_part, n, max(1, size * n // scores))
 
 
 BLOCK = 128                            # queries
@@ -115,16 +116,19 @@ BLOCK = 128                            # queries
 def seen_by_blocks(mask, queries, keys):
     """[(slice of queries, slice of the keys that these may see)]: blocks that see the same keys are one.
 
-    A mask that is None, or of floats, hides nothing here.
+    A mask hides nothing here that is None, or of floats, or does not fit. Who sees nothing is given one key.
     """
-    if (not isinstance(mask, np.ndarray) or mask.dtype.kind != "b" or queries <= BLOCK
-            or mask.shape[-1] != keys):
-        return [(slice(0, queries), slice(0, keys))]
-    may, found = mask.reshape(-1, *np.atleast_2d(mask).shape[-2:]).any(0), []
+    whole = [(slice(0, queries), slice(0, keys))]
+    if not isinstance(mask, np.ndarray) or mask.dtype.kind != "b" or queries <= BLOCK:
+        return whole
+    may, found = np.atleast_2d(mask), []
+    if may.shape[-2] not in (1, queries) or may.shape[-1] != keys:
+        return whole
+    may = may.any(tuple(range(may.ndim - 2)))
     for start in range(0, queries, BLOCK):
         rows = slice(start, min(start + BLOCK, queries))
-        places = np.flatnonzero(may[rows if len(may) > 1 else 0].reshape(-1, keys).any(0))
-        seen = slice(int(places[0]), int(places[-1]) + 1) if len(places) else slice(0, 0)
+        places = np.flatnonzero(may[rows if len(may) > 1 else slice(None)].any(0))
+        seen = slice(int(places[0]), int(places[-1]) + 1) if len(places) else slice(0, min(1, keys))
         if found and found[-1][1] == seen:
             rows = slice(found.pop()[0].start, rows.stop)
         found.append((rows, seen))
@@ -135,7 +139,8 @@ def by_block(f, of_queries, of_keys, mask, *of_pairs):
     """f(*of_queries, *of_keys, mask, *of_pairs), a tuple of arrays, block by block of the queries.
 
     of_queries: (..., T, d), as is the first result; of_keys: (..., S, d), as are the others, which are sums
-    over the queries. of_pairs: (..., T, S), the mask too; they may be None.
+    over the queries. of_pairs: (..., T, S), the mask too; they may be None. A nan among keys that no query of
+    a block sees does not reach it.
     """
     sizes = [x[0].shape[-2] for x in (of_queries, of_keys)]
     blocks = seen_by_blocks(mask, *sizes)
@@ -159,50 +164,52 @@ def by_block(f, of_queries, of_keys, mask, *of_pairs):
     return tuple(wholes)
 
 
-def sentence_by_sentence(forward):
-    """`forward` of an attention op, (query, ..., keep, scale) to (output, weights), `by_sentence`.
+def part_by_part(forward):
+    """`forward` of an attention op, (query, ..., keep, scale) to (output, weights), by parts and by block.
 
     The weights of many scores are None, if the inputs are arrays of NumPy.
     """
     @functools.wraps(forward)
-    def one_by_one(query, key, value, mask=None, keep=None, scale=None):
+    def in_parts(query, key, value, mask=None, keep=None, scale=None):
         scores = math.prod(query.shape[:-1]) * key.shape[-2]
         inputs = query, key, value, mask, keep
 
         def both(*inputs): return forward(*inputs, scale)
         if scores <= MANY or not isinstance(query, np.ndarray):
-            return by_sentence(both, inputs, scores)
+            return by_parts(both, inputs, scores)
 
         def output(q, k, v, *of_pairs): return by_block(lambda *x: both(*x)[:1], (q,), (k, v), *of_pairs)
-        return *by_sentence(output, inputs, scores), None
-    return one_by_one
+        return *by_parts(output, inputs, scores), None
+    return in_parts
 
 
 def attention_gradients(g, weights, softmax, query, key, value, mask, keep, scale):
-    """The gradients of attention's first five inputs, arrays, from that of the output, g (..., T, dv).
+    """The gradients of attention's first five inputs, from that of the output, g (..., T, dv).
 
-    weights: None if they were not kept; softmax(scores, mask) makes them again. The mask's gradient, that of
-    the scores, is None unless the mask is of floats, and that of `keep` is None.
+    weights: None if they were not kept; softmax(scores, mask) makes them again. The mask's gradient is that
+    of the scores, a function to be called if it is wanted; that of `keep` is None.
     """
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    added = mask is not None and mask.dtype.kind == "f"
+
+    def of_scores(g, query, key, value, mask, keep, weights):
+        if weights is None:
+            weights = softmax(query @ key.swapaxes(-1, -2), mask)
+        slope = g @ value.swapaxes(-1, -2)
+        if keep is not None:
+            slope *= keep
+        slope -= np.einsum("...s,...s->...", slope, weights)[..., None]
+        slope *= weights
+        return slope, weights
 
     def of_block(g, query, key, value, mask, keep, weights):
         query = query * scale
-        if weights is None:
-            weights = softmax(query @ key.swapaxes(-1, -2), mask)
-        scores = g @ value.swapaxes(-1, -2)
-        if keep is not None:
-            scores *= keep
-        scores -= np.einsum("...s,...s->...", scores, weights)[..., None]
-        scores *= weights
-        to_query = scores @ key
+        slope, weights = of_scores(g, query, key, value, mask, keep, weights)
+        to_query = slope @ key
         to_query *= scale
-        to_key = scores.swapaxes(-1, -2) @ query
         to_value = (weights if keep is None else weights * keep).swapaxes(-1, -2) @ g
-        return (to_query, to_key, to_value, scores) if added else (to_query, to_key, to_value)
+        return to_query, slope.swapaxes(-1, -2) @ query, to_value
 
-    def gradients(g, q, k, v, *of_pairs): return by_block(of_block, (g, q), (k, v), *of_pairs)
-    inputs = g, query, key, value, mask, keep, weights
-    found = by_sentence(gradients, inputs, math.prod(g.shape[:-1]) * key.shape[-2])
-    return found if added else (*found, None)
+    def of_inputs(g, q, k, v, *of_pairs): return by_block(of_block, (g, q), (k, v), *of_pairs)
+    def of_mask(g, q, *others): return of_scores(g, q * scale, *others)[:1]
+    inputs, scores = (g, query, key, value, mask, keep, weights), math.prod(g.shape[:-1]) * key.shape[-2]
+    return *by_parts(of_inputs, inputs, scores), lambda: by_parts(of_mask, inputs, scores)[0], None

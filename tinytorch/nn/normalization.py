@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/transformers_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 281d1ee4b06171b044ebb09987c62ee8fb8155fcb4bfe03db9dc01c73193081b  body sha256 ac21058eb72ab39f5cdde4f4746a55ba26d2996b474e3c52e4c23dc0df4c1f14  # noqa: E501
+# source sha256 a518c33cdebd19caee24350cd6e8bbbe9b7982b084512206b8ef9f3b3e69ad26  body sha256 ac21058eb72ab39f5cdde4f4746a55ba26d2996b474e3c52e4c23dc0df4c1f14  # noqa: E501
 """nn.normalization: built in module 13_transformers."""
 
 import numpy as np

@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 c090fd5c20f49cc9e578c61951a90613a64942a4a00ebc2354db82c49eaaf5da  body sha256 3d58d8f4d58e39e6e095cd591536cd02d40ce7208f52f9b8f838a154d59654a5  # noqa: E501
+# source sha256 2d8f237fcde1e52b3d9085ae6d73c3629a37a72c1662cebc37a3d5d85c7a6a50  body sha256 3d58d8f4d58e39e6e095cd591536cd02d40ce7208f52f9b8f838a154d59654a5  # noqa: E501
 """nn.recurrent: built in module 12_attention."""
 
 from tinytorch.nn.activations import relu, sigmoid, tanh
