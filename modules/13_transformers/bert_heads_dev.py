@@ -10,6 +10,8 @@
 #| default_exp models.bert_heads
 
 # %%
+from masking_parts_dev import as_bools
+
 from tinytorch.core.creation import arange
 from tinytorch.models.block_parts import activation_named, init_weights, tied
 from tinytorch.models.objectives import token_loss
@@ -137,7 +139,8 @@ def best_span(start, end, max_length=None, mask=None):
     """(first, last, score), (B,) each: the span with the highest start[first] + end[last], first <= last.
 
     start, end: (B, T) scores. max_length: at most so many tokens. mask: (B, T), True or 1 where an answer may
-    lie: not in the question, not in padding. ValueError if no place is left, or shapes differ.
+    lie: not in the question, not in padding. ValueError if no place is left, or shapes differ, or the mask
+    holds other numbers than 0 and 1.
 
     >>> best_span(Tensor([[0., 1., 3.]]), Tensor([[5., 2., 1.]]))
     (tensor([0]), tensor([0]), tensor([5.]))
@@ -147,13 +150,14 @@ def best_span(start, end, max_length=None, mask=None):
         raise ValueError(f"best_span: start, end and mask (if given) have the shapes "
                          f"{', '.join(map(str, shapes))}. They must be one, (B, T).")
     t = start.shape[1]
-    if max_length is not None and max_length < 1 or mask is not None and not (mask != 0).any(1).all():
+    mask = as_bools(mask, start)
+    if max_length is not None and max_length < 1 or mask is not None and not mask.any(1).all():
         raise ValueError(f"best_span: max_length={max_length} must be at least 1, and the mask must have a "
                          "place for an answer in each row.")
     first, last = arange(t, device=start.device).unsqueeze(1), arange(t, device=start.device)
     allowed = (first <= last) & (last - first < (t if max_length is None else max_length))        # (T, T)
     if mask is not None:
-        allowed = allowed & (mask != 0).unsqueeze(2) & (mask != 0).unsqueeze(1)                   # (B, T, T)
+        allowed = allowed & mask.unsqueeze(2) & mask.unsqueeze(1)                                 # (B, T, T)
     pairs = (start.unsqueeze(2) + end.unsqueeze(1)).masked_fill(~allowed, float("-inf")).flatten(1)
     score, place = pairs.max(1)
     return place // t, place % t, score

@@ -12,6 +12,8 @@
 # %%
 import re
 
+from masking_parts_dev import as_bools
+
 from tinytorch.core.creation import as_tensor, rand, randperm, tensor
 from tinytorch.core.dtypes import int64
 from tinytorch.core.joining import stack
@@ -30,7 +32,7 @@ def next_token_pairs(token_ids, attention_mask=None):
     """(inputs, labels), (B, T - 1) each: at every place, the token that comes after it.
 
     token_ids: (B, T), or (T,), also as lists. attention_mask: the same shape, False or 0 for padding: its
-    label is -100. ValueError if T is below 2.
+    label is -100. ValueError if T is below 2, or the mask holds other numbers than 0 and 1.
 
     >>> inputs, labels = next_token_pairs(Tensor([[5, 6, 7, 0]]), Tensor([[1, 1, 1, 0]]))
     >>> inputs.tolist(), labels.tolist()
@@ -42,7 +44,7 @@ def next_token_pairs(token_ids, attention_mask=None):
                          "one to read, one to guess.")
     labels = token_ids[..., 1:]
     if attention_mask is not None:
-        labels = labels.masked_fill(attention_mask[..., 1:] == 0, -100)
+        labels = labels.masked_fill(~as_bools(attention_mask, token_ids)[..., 1:], -100)
     return token_ids[..., :-1], labels
 
 

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/objectives_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 8f4d7876c56f4a67f30810c483b08bcdc389a85f6c667da8d7a91bbfe00ebc59  body sha256 0bd11624cf0895a61c0dd8dd0156d172deb32e9313763b5820bd7355f64a862c  # noqa: E501
+# source sha256 8a49c9e774c7d34282e3c3f29a08d402426a0a958c464be344a92249c71e07a9  body sha256 0a48d31784331d077c3749375b9682096015ae592a79ae1688a46c8c776afe60  # noqa: E501
 """models.objectives: built in module 13_transformers."""
 
 import re
@@ -7,6 +7,7 @@ import re
 from tinytorch.core.creation import as_tensor, rand, randperm, tensor
 from tinytorch.core.dtypes import int64
 from tinytorch.core.joining import stack
+from tinytorch.models.masking_parts import as_bools
 from tinytorch.nn.losses import cross_entropy
 from tinytorch.text.batching import fitted, pad_batch
 
@@ -20,7 +21,7 @@ def next_token_pairs(token_ids, attention_mask=None):
     """(inputs, labels), (B, T - 1) each: at every place, the token that comes after it.
 
     token_ids: (B, T), or (T,), also as lists. attention_mask: the same shape, False or 0 for padding: its
-    label is -100. ValueError if T is below 2.
+    label is -100. ValueError if T is below 2, or the mask holds other numbers than 0 and 1.
 
     >>> inputs, labels = next_token_pairs(Tensor([[5, 6, 7, 0]]), Tensor([[1, 1, 1, 0]]))
     >>> inputs.tolist(), labels.tolist()
@@ -32,7 +33,7 @@ def next_token_pairs(token_ids, attention_mask=None):
                          "one to read, one to guess.")
     labels = token_ids[..., 1:]
     if attention_mask is not None:
-        labels = labels.masked_fill(attention_mask[..., 1:] == 0, -100)
+        labels = labels.masked_fill(~as_bools(attention_mask, token_ids)[..., 1:], -100)
     return token_ids[..., :-1], labels
 
 

@@ -18,6 +18,8 @@ def seeded(seed=0): return torch.Generator().manual_seed(seed)
 def test_each_place_asks_for_the_token_after_it():
     """Padding is asked for nowhere; one row without a batch will do, and a list"""
     ids = torch.tensor([[5, 6, 7, 8], [9, 3, 0, 0]])
+    with pytest.raises(ValueError, match="mask == 0"):           # a mask that is added to scores
+        next_token_pairs(ids, torch.where(ids == 0, -1e4, 0.0))
     inputs, labels = next_token_pairs(ids, ids != 0)
     assert inputs.tolist() == [[5, 6, 7], [9, 3, 0]]
     assert labels.tolist() == [[6, 7, 8], [3, -100, -100]]

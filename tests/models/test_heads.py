@@ -157,6 +157,8 @@ def test_a_span_that_cannot_be():
     for longest, mask in (0, None), (None, torch.tensor([[1, 0, 0], [0, 0, 0]])):
         with pytest.raises(ValueError, match="best_span"):
             best_span(scores, scores, longest, mask)
+    with pytest.raises(ValueError, match="mask == 0"):           # a mask that is added to scores
+        best_span(scores, scores, None, torch.tensor([[0., -1e4, 0.], [0., 0., 0.]]))
     for start, end, mask in ((scores[0], scores[0], None), (scores, scores[:, :2], None),
                              (scores, scores, torch.ones(3))):
         with pytest.raises(ValueError, match=r"best_span: .*They must be one, \(B, T\)"):
