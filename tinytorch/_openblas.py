@@ -4,7 +4,6 @@ It reads the environment when NumPy is loaded: who wants the full speed imports 
 """
 
 import os
-from pathlib import Path
 
 
 def set_up():
@@ -15,7 +14,8 @@ def set_up():
     # AMD's family 25 has no AVX-512, or (Zen 4) does it in two halves: for float32 OpenBLAS's AVX2 kernels
     # are 3-20 % faster there than its AVX-512 kernels, which it takes by itself
     try:
-        processor = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            processor = file.read(100)                 # of the first core: there may be hundreds
     except OSError:                                    # another system, or a sandbox
         return
     if "AuthenticAMD\ncpu family\t: 25\n" in processor:

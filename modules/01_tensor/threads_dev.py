@@ -91,7 +91,7 @@ def gathered(f, n, size, into=None):
     """
     count, threads = math.ceil(n / size), threads_of_blas()
     if count > threads:
-        count = math.ceil(count / threads) * threads   # for each thread as many
+        count = min(n, math.ceil(count / threads) * threads)           # for each thread as many
     edges = [n * i // count for i in range(count + 1)]
     wholes, allocating = [] if into is None else [into], threading.Lock()
 
@@ -105,7 +105,7 @@ def gathered(f, n, size, into=None):
             whole[piece] = array
         return isinstance(results, tuple)
 
-    several = together(put, [slice(*two) for two in zip(edges, edges[1:]) if two[0] < two[1]])
+    several = together(put, [slice(*two) for two in zip(edges, edges[1:])])
     return tuple(wholes) if several[0] else wholes[0]
 
 

@@ -112,7 +112,7 @@ def by_parts(f, inputs, scores):
     fit each other.
     """
     n, ndim = len(inputs[0]), inputs[0].ndim
-    size = MANY if threads_of_blas() == 1 else MANY // 4         # a part for another thread may be smaller
+    size = MANY if scores <= MANY // 4 or threads_of_blas() == 1 else MANY // 4     # threads gain by less
     if (not isinstance(inputs[0], np.ndarray) or scores <= size or ndim < 3
             or any([x.ndim >= ndim and (x.ndim > ndim or len(x) not in (1, n))
                     for x in inputs if x is not None])):
@@ -166,9 +166,9 @@ def by_block(f, of_queries, of_keys, mask, *of_pairs):
     over the queries. of_pairs: (..., T, S), the mask too; they may be None. A nan among keys that no query of
     a block sees does not reach it.
     """
-    sizes = [x[0].shape[-2] for x in (of_queries, of_keys)]
-    blocks = seen_by_blocks(mask, *sizes)
-    if blocks == [tuple([slice(0, n) for n in sizes])]:
+    t, s = of_queries[0].shape[-2], of_keys[0].shape[-2]
+    blocks = seen_by_blocks(mask, t, s)
+    if blocks == [(slice(0, t), slice(0, s))]:
         return f(*of_queries, *of_keys, mask, *of_pairs)
 
     def cut(x, rows, seen):
@@ -181,7 +181,7 @@ def by_block(f, of_queries, of_keys, mask, *of_pairs):
     for rows, seen in blocks:
         parts = f(*[x[..., rows, :] for x in of_queries], *[x[..., seen, :] for x in of_keys],
                   *[cut(x, rows, seen) for x in (mask, *of_pairs)])
-        wholes = wholes or [np.zeros((*part.shape[:-2], sizes[i > 0], part.shape[-1]), part.dtype)
+        wholes = wholes or [np.zeros((*part.shape[:-2], s if i else t, part.shape[-1]), part.dtype)
                             for i, part in enumerate(parts)]
         for i, (whole, part) in enumerate(zip(wholes, parts)):
             whole[..., seen if i else rows, :] += part

@@ -32,7 +32,8 @@ def next_token_pairs(token_ids, attention_mask=None):
     """(inputs, labels), (B, T - 1) each: at every place, the token that comes after it.
 
     token_ids: (B, T), or (T,), also as lists. attention_mask: the same shape, False or 0 for padding: its
-    label is -100. ValueError if T is below 2, or the mask holds other numbers than 0 and 1.
+    label is -100. ValueError if T is below 2, or the mask holds other numbers than 0 and 1; RuntimeError if
+    it has another shape.
 
     >>> inputs, labels = next_token_pairs(Tensor([[5, 6, 7, 0]]), Tensor([[1, 1, 1, 0]]))
     >>> inputs.tolist(), labels.tolist()

@@ -49,7 +49,8 @@ MORE = {
 TOLERANCES = {"GRUCell": {"rtol": 1.3e-6, "atol": 3e-5},   # 1 - n² of n near 1: few digits are left, to both
               "MultiheadAttention": {"rtol": 1e-5, "atol": 3e-5},        # e to the power of large scores
               "TransformerEncoder": {"rtol": 1e-5, "atol": 5e-5},        # the same, through several norms:
-              "Transformer": {"rtol": 1e-5, "atol": 7e-5}}     # of float64's both are off by 3e-5 and 7e-5
+              "Transformer": {"rtol": 1e-5, "atol": 7e-5},     # of float64's both are off by 3e-5 and 7e-5
+              "TransformerDecoderLayer": {"rtol": 1.3e-6, "atol": 3e-5}}           # 2.4e-5, beside 39.9
 
 
 def offered(expected):
@@ -138,15 +139,12 @@ def check(name, sample, dtype):
     compare(FRAMEWORK, output, expected)
     if len(our_grads) != len(their_grads):
         raise Differs(f"{len(our_grads)} gradients, PyTorch's {len(their_grads)}")
-    single = dtype is torch.float32
-    wider = TOLERANCES.get(name, {"rtol": 1.3e-6, "atol": 1e-5})
+    tolerance = TOLERANCES.get(name, {}) if dtype is torch.float32 else {}
     for i, (our, their) in enumerate(zip(our_grads, their_grads)):
         if (our is None) is not (their is None):
             raise Differs(f"gradient {i} is {our}, PyTorch's {their}")
         if their is not None:
-            # sums are rounded on the scale of what is summed: a small number beside large ones is no better
-            atol = max(wider["atol"], 1e-6 * their.abs().max().item()) if single and their.numel() else None
-            compare_tensors(our, their, True, f"gradient {i}", **({**wider, "atol": atol} if atol else {}))
+            compare_tensors(our, their, True, f"gradient {i}", **tolerance)
     same_state(ours, theirs.state_dict())
 
 

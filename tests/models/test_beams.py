@@ -1,5 +1,4 @@
 """Beam search: by hand on tables of chances, by trying all texts, and with a GPT and its cache."""
-import importlib
 import itertools
 import math
 
@@ -10,8 +9,7 @@ import tinytorch as torch
 from tinytorch import nn
 from tinytorch.models import GPTDecoder, beam_search
 
-support = importlib.import_module("..13_transformers.support", __package__)
-Cache, some_ids, stirred = support.Cache, support.some_ids, support.stirred
+from .support import Cache, some_ids, stirred
 
 N = 7
 

@@ -1,5 +1,4 @@
 """Seq2SeqTransformer: against plain NumPy; padding; writing greedily, with beams, drawn, with a cache."""
-import importlib
 import itertools
 import math
 
@@ -10,10 +9,7 @@ import tinytorch as torch
 from tinytorch.models import Seq2SeqTransformer
 from tinytorch.nn import functional as F
 
-support = importlib.import_module("..13_transformers.support", __package__)
-Cache, Plain, check_gradients, near = support.Cache, support.Plain, support.check_gradients, support.near
-cut, filled, sinusoids, some_ids, stirred = (support.cut, support.filled, support.sinusoids, support.some_ids,
-                                             support.stirred)
+from .support import Cache, Plain, check_gradients, cut, filled, near, sinusoids, some_ids, stirred
 
 SRC, TGT, D, H, FF, N = 9, 7, 8, 2, 12, 8
 SOURCE = torch.tensor([[3, 4, 5, 6, 1], [8, 7, 1, 0, 0], [2, 0, 5, 0, 0]])

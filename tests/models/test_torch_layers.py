@@ -1,6 +1,4 @@
 """PyTorch's names: layer_norm and rms_norm as functions, and nn.Transformer with its parts."""
-import importlib
-
 import numpy as np
 import pytest
 
@@ -8,8 +6,7 @@ import tinytorch as torch
 from tinytorch import nn
 from tinytorch.nn import functional as F
 
-support = importlib.import_module("..13_transformers.support", __package__)
-Plain, drawn, near, rng, stirred = support.Plain, support.drawn, support.near, support.rng, support.stirred
+from .support import Plain, drawn, near, rng, stirred
 
 LAYERS = nn.TransformerEncoderLayer, nn.TransformerDecoderLayer
 CAUSAL = np.tril(np.ones((5, 5), bool))

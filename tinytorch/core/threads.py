@@ -1,5 +1,5 @@
 # Generated from modules/01_tensor/threads_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 69189a65f8c3f83fc635a5b99d4a8c2944cb11adc080c4b5f5acd51f620b2cfe  body sha256 87cb570e42b4ee348507cb4e3295b8e6430260c42bf6dd990e753d937dd20b2b  # noqa: E501
+# source sha256 405df5f1b04a4f54f1eceb623ccf447f0f04b2eb60e6b4b1ac45fa1d4b849300  body sha256 d5822b838395ca59460f8a608d7a4b9213cd2e0cad575af3a1fb3270d67fb4b8  # noqa: E501
 """core.threads: built in module 01_tensor."""
 
 import contextvars
@@ -73,7 +73,7 @@ def gathered(f, n, size, into=None):
     """
     count, threads = math.ceil(n / size), threads_of_blas()
     if count > threads:
-        count = math.ceil(count / threads) * threads   # for each thread as many
+        count = min(n, math.ceil(count / threads) * threads)           # for each thread as many
     edges = [n * i // count for i in range(count + 1)]
     wholes, allocating = [] if into is None else [into], threading.Lock()
 
@@ -87,7 +87,7 @@ def gathered(f, n, size, into=None):
             whole[piece] = array
         return isinstance(results, tuple)
 
-    several = together(put, [slice(*two) for two in zip(edges, edges[1:]) if two[0] < two[1]])
+    several = together(put, [slice(*two) for two in zip(edges, edges[1:])])
     return tuple(wholes) if several[0] else wholes[0]
 
 

@@ -1,5 +1,5 @@
 # Generated from modules/13_transformers/objectives_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 8a49c9e774c7d34282e3c3f29a08d402426a0a958c464be344a92249c71e07a9  body sha256 0a48d31784331d077c3749375b9682096015ae592a79ae1688a46c8c776afe60  # noqa: E501
+# source sha256 35832b87ddaca79f59110ace8c7f629d4af9266dbb4a15183983ce9fed6966cd  body sha256 a0ae40a8e091fd9394da10a6cb4a2ee6649130cc9fa2b56a227ddfc47d0ea42a  # noqa: E501
 """models.objectives: built in module 13_transformers."""
 
 import re
@@ -21,7 +21,8 @@ def next_token_pairs(token_ids, attention_mask=None):
     """(inputs, labels), (B, T - 1) each: at every place, the token that comes after it.
 
     token_ids: (B, T), or (T,), also as lists. attention_mask: the same shape, False or 0 for padding: its
-    label is -100. ValueError if T is below 2, or the mask holds other numbers than 0 and 1.
+    label is -100. ValueError if T is below 2, or the mask holds other numbers than 0 and 1; RuntimeError if
+    it has another shape.
 
     >>> inputs, labels = next_token_pairs(Tensor([[5, 6, 7, 0]]), Tensor([[1, 1, 1, 0]]))
     >>> inputs.tolist(), labels.tolist()

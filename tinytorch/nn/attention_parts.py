@@ -1,5 +1,5 @@
 # Generated from modules/12_attention/attention_parts_dev.py by tito export. Edit the lesson, not this file.
-# source sha256 efbcd5484466a65f9a9dc0cdd3cba81d3044001e682413edf09772ff5a055b51  body sha256 16954dbc29013802801be55b41ba7480d28daed37d57efb5dda3561e95bac650  # noqa: E501
+# source sha256 6aa388bffef1a5355e393b241fa38213c5fb175e8a1983beefaf0d9d96aaba86  body sha256 ffc52273493d9808e05455c4d33ad9f03bad0c7515e1b0114586201c7281f236  # noqa: E501
 """nn.attention_parts: built in module 12_attention."""
 
 import functools
@@ -94,7 +94,7 @@ def by_parts(f, inputs, scores):
     fit each other.
     """
     n, ndim = len(inputs[0]), inputs[0].ndim
-    size = MANY if threads_of_blas() == 1 else MANY // 4         # a part for another thread may be smaller
+    size = MANY if scores <= MANY // 4 or threads_of_blas() == 1 else MANY // 4     # threads gain by less
     if (not isinstance(inputs[0], np.ndarray) or scores <= size or ndim < 3
             or any([x.ndim >= ndim and (x.ndim > ndim or len(x) not in (1, n))
                     for x in inputs if x is not None])):
@@ -142,9 +142,9 @@ def by_block(f, of_queries, of_keys, mask, *of_pairs):
     over the queries. of_pairs: (..., T, S), the mask too; they may be None. A nan among keys that no query of
     a block sees does not reach it.
     """
-    sizes = [x[0].shape[-2] for x in (of_queries, of_keys)]
-    blocks = seen_by_blocks(mask, *sizes)
-    if blocks == [tuple([slice(0, n) for n in sizes])]:
+    t, s = of_queries[0].shape[-2], of_keys[0].shape[-2]
+    blocks = seen_by_blocks(mask, t, s)
+    if blocks == [(slice(0, t), slice(0, s))]:
         return f(*of_queries, *of_keys, mask, *of_pairs)
 
     def cut(x, rows, seen):
@@ -157,7 +157,7 @@ def by_block(f, of_queries, of_keys, mask, *of_pairs):
     for rows, seen in blocks:
         parts = f(*[x[..., rows, :] for x in of_queries], *[x[..., seen, :] for x in of_keys],
                   *[cut(x, rows, seen) for x in (mask, *of_pairs)])
-        wholes = wholes or [np.zeros((*part.shape[:-2], sizes[i > 0], part.shape[-1]), part.dtype)
+        wholes = wholes or [np.zeros((*part.shape[:-2], s if i else t, part.shape[-1]), part.dtype)
                             for i, part in enumerate(parts)]
         for i, (whole, part) in enumerate(zip(wholes, parts)):
             whole[..., seen if i else rows, :] += part
